@@ -47,9 +47,12 @@ def to_onnx(
     model : estimator
         A fitted linear model of fairridge, or a `Pipeline` with one as its last step and steps of
         scikit-learn before it, which skl2onnx converts. Such a graph has 32-bit floats, and the
-        inputs and outputs of skl2onnx.
+        inputs and outputs of skl2onnx. Or a stacked model: boosted trees of scikit-learn become
+        trees of 64-bit floats, which need a runtime with version 5 of ai.onnx.ml, and skl2onnx
+        converts other learners, often to 32 bits.
     X : frame or array, optional
-        Some rows, for the types of the columns; for a `Pipeline` only.
+        Some rows, for the types of the columns; for a `Pipeline`, and for stacked models of
+        learners that skl2onnx converts.
     offset, exposure : str, optional
         Names of further inputs of shape (n, 1), doubles: what is added to every linear
         predictor, and, for models with the log link, positive exposures, whose logarithm is
@@ -62,14 +65,37 @@ def to_onnx(
             if column is not None:
                 raise ValueError(f"to_onnx of a Pipeline takes no {name}; export the last step.")
         return _pipeline(model, X)
+    if hasattr(model, "layer_inputs"):
+        if offset is not None:
+            raise ValueError("to_onnx of a stacked model takes no offset; use exposure.")
+        return model.as_onnx(X, exposure=exposure)
     form = predicting_form(model, "to_onnx")
     if not form.all_numeric:  # else columns are found by position
         form = named_form(model, "to_onnx")
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError("to_onnx needs onnx: pip install 'fairridge[onnx]'") from error
-    graph = _Graph(onnx)
+    return completed(Graph.new(), form, offset, exposure)
+
+
+def completed(
+    graph: Graph,
+    form: LinearForm,
+    offset: str | None,
+    exposure: str | None,
+    version: int = ML_OPSET,
+) -> Any:
+    """Add a linear model to a graph, and return the ONNX model.
+
+    Parameters
+    ----------
+    graph : Graph
+        What makes columns of the inputs; empty if these are the columns.
+    form : LinearForm
+        The linear model.
+    offset, exposure : str, optional
+        As in `to_onnx`.
+    version : int
+        Version of ai.onnx.ml.
+    """
+    onnx = graph.onnx
     eta = _linear_predictor(graph, form, offset, exposure)
     outputs = _outputs(graph, form, eta)
     built = onnx.helper.make_graph(
@@ -80,7 +106,7 @@ def to_onnx(
         producer_name="fairridge",
         opset_imports=[
             onnx.helper.make_opsetid("", OPSET),
-            onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+            onnx.helper.make_opsetid("ai.onnx.ml", version),
         ],
         ir_version=8,
     )
@@ -146,7 +172,7 @@ def _types(table: Table, kinds: Any) -> list[tuple[str, Any]]:
     ]
 
 
-class _Graph:
+class Graph:
     """Nodes and constants under way; its own values are named ``/fairridge/…``."""
 
     def __init__(self, onnx: Any) -> None:
@@ -154,6 +180,25 @@ class _Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
+        self.columns: dict[str, str] = {}  # values that stand for columns, by their names
+
+    @classmethod
+    def new(cls) -> Graph:
+        """Return an empty graph."""
+        try:
+            import onnx
+        except ImportError as error:
+            raise ImportError("to_onnx needs onnx: pip install 'fairridge[onnx]'") from error
+        return cls(onnx)
+
+    def column(self, name: str, kind: str) -> str:
+        """Return the value of a column, of shape (n, 1): an input, unless it was made."""
+        if name not in self.columns:
+            if name in TAKEN or name.startswith(OWN):
+                raise ValueError(f"{name!r} cannot be the name of an input in ONNX; rename it.")
+            self.inputs.append(self.value(name, kind, ["n", 1]))
+            self.columns[name] = name
+        return self.columns[name]
 
     def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
         """Add a node, and return the name of its value; inputs are names or constants."""
@@ -178,15 +223,16 @@ class _Graph:
         return name
 
     def value(self, name: str, kind: str, shape: list[Any]) -> Any:
+        """Describe an input or output."""
         element = getattr(self.onnx.TensorProto, kind)
         return self.onnx.helper.make_tensor_value_info(name, element, shape)
 
 
 def _linear_predictor(
-    graph: _Graph, form: LinearForm, offset: str | None, exposure: str | None
+    graph: Graph, form: LinearForm, offset: str | None, exposure: str | None
 ) -> str:
     """Return η, of shape (n, m)."""
-    if form.all_numeric:
+    if form.all_numeric and not graph.columns:
         graph.inputs.append(graph.value("X", "DOUBLE", ["n", len(form.inputs)]))
         slopes = np.hstack([column.coefficients for column in form.inputs]).T.copy()
         total = graph.node("MatMul", "X", slopes)
@@ -201,7 +247,7 @@ def _linear_predictor(
     return graph.node("Add", total, form.intercept, output="linear_predictor")
 
 
-def _number(graph: _Graph, name: str) -> str:
+def _number(graph: Graph, name: str) -> str:
     """Add an input of one number per row."""
     if name in TAKEN or name.startswith(OWN) or name in {value.name for value in graph.inputs}:
         raise ValueError(f"{name!r} is another input or output in ONNX, or nothing; rename it.")
@@ -209,24 +255,21 @@ def _number(graph: _Graph, name: str) -> str:
     return name
 
 
-def _term(graph: _Graph, column: InputColumn) -> str:
+def _term(graph: Graph, column: InputColumn) -> str:
     """Return what one column adds to η."""
-    if column.name in TAKEN or column.name.startswith(OWN):
-        raise ValueError(f"{column.name!r} cannot be the name of an input in ONNX; rename it.")
     if not column.levels:
-        graph.inputs.append(graph.value(column.name, "DOUBLE", ["n", 1]))
-        term = graph.node("Mul", column.name, column.coefficients[:, :1].T.copy())
+        number = graph.column(column.name, "DOUBLE")
+        term = graph.node("Mul", number, column.coefficients[:, :1].T.copy())
         if column.missing is None:
             return term
-        return graph.node("Where", graph.node("IsNaN", column.name), column.missing, term)
+        return graph.node("Where", graph.node("IsNaN", number), column.missing, term)
     # A column whose levels were all merged says nothing, but its encoder needs some level.
     values = column.level_values or {OTHER: np.zeros(len(column.coefficients))}
-    kind, levels = _levels(column.name, list(values))
-    graph.inputs.append(graph.value(column.name, kind, ["n", 1]))
-    unseen = column.unseen
+    kind, levels = encoded_levels(column.name, list(values))
+    level, unseen = graph.column(column.name, kind), column.unseen
     # (n, 1, levels) of 0 and 1; `zeros` says whether an unseen level is all 0 or an error.
     marks = graph.node(
-        "OneHotEncoder", column.name, domain="ai.onnx.ml", zeros=int(unseen is not None), **levels
+        "OneHotEncoder", level, domain="ai.onnx.ml", zeros=int(unseen is not None), **levels
     )
     marks = graph.node("Cast", marks, to=graph.onnx.TensorProto.DOUBLE)
     marks = graph.node("Squeeze", marks, np.array([1], dtype=np.int64))
@@ -237,7 +280,8 @@ def _term(graph: _Graph, column: InputColumn) -> str:
     return graph.node("Add", graph.node("MatMul", marks, table - unseen), unseen)
 
 
-def _levels(name: str, levels: list[Any]) -> tuple[str, dict[str, Any]]:
+def encoded_levels(name: str, levels: list[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the type of an input with levels, and how an encoder names them."""
     if all(isinstance(level, str) for level in levels):
         return "STRING", {"cats_strings": levels}
     integers = (int, np.integer)
@@ -249,7 +293,7 @@ def _levels(name: str, levels: list[Any]) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _outputs(graph: _Graph, form: LinearForm, eta: str) -> list[Any]:
+def _outputs(graph: Graph, form: LinearForm, eta: str) -> list[Any]:
     m = len(form.intercept)
     outputs = [graph.value(eta, "DOUBLE", ["n", m])]
     if form.classes is None:
@@ -281,18 +325,18 @@ def _labels(classes: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     return ("BOOL", classes) if kind == "b" else ("STRING", classes)
 
 
-def _exponential(graph: _Graph, eta: str, output: str | None) -> str:
+def _exponential(graph: Graph, eta: str, output: str | None) -> str:
     return graph.node("Exp", graph.node("Min", eta, 700.0), output=output)
 
 
-def _logistic(graph: _Graph, eta: str, output: str | None) -> str:
+def _logistic(graph: Graph, eta: str, output: str | None) -> str:
     """1/(1 + e^−η) from e^−|η|, which keeps all digits of small probabilities."""
     power = graph.node("Exp", graph.node("Neg", graph.node("Abs", eta)))
     top = graph.node("Where", graph.node("GreaterOrEqual", eta, 0.0), 1.0, power)
     return graph.node("Div", top, graph.node("Add", 1.0, power), output=output)
 
 
-def _normal(graph: _Graph, eta: str, output: str | None) -> str:
+def _normal(graph: Graph, eta: str, output: str | None) -> str:
     """Φ(η) = ½(1 + erf(η/√2)); runtimes have erf in 32 bits only."""
     float32, float64 = graph.onnx.TensorProto.FLOAT, graph.onnx.TensorProto.DOUBLE
     scaled = graph.node("Mul", eta, np.sqrt(0.5))
@@ -300,7 +344,7 @@ def _normal(graph: _Graph, eta: str, output: str | None) -> str:
     return graph.node("Mul", graph.node("Add", erf, 1.0), 0.5, output=output)
 
 
-def _complementary_log_log(graph: _Graph, eta: str, output: str | None) -> str:
+def _complementary_log_log(graph: Graph, eta: str, output: str | None) -> str:
     """1 − e^−t with t = e^η, by its series where t is small."""
     t = _exponential(graph, eta, None)
     series: Any = 1.0
@@ -311,7 +355,7 @@ def _complementary_log_log(graph: _Graph, eta: str, output: str | None) -> str:
     return graph.node("Where", small, graph.node("Mul", t, series), large, output=output)
 
 
-MEANS: dict[str, Callable[[_Graph, str, str | None], str]] = {
+MEANS: dict[str, Callable[[Graph, str, str | None], str]] = {
     "identity": lambda graph, eta, output: graph.node("Identity", eta, output=output),
     "log": _exponential,
     "logit": _logistic,
@@ -319,7 +363,7 @@ MEANS: dict[str, Callable[[_Graph, str, str | None], str]] = {
     "cloglog": _complementary_log_log,
 }
 # Of what is not chosen, without a difference.
-COMPLEMENTS: dict[str, Callable[[_Graph, str], str]] = {
+COMPLEMENTS: dict[str, Callable[[Graph, str], str]] = {
     "logit": lambda graph, eta: _logistic(graph, graph.node("Neg", eta), None),
     "probit": lambda graph, eta: _normal(graph, graph.node("Neg", eta), None),
     "cloglog": lambda graph, eta: graph.node(

@@ -36,6 +36,7 @@ from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
 from fairridge.stacking.features import Features, LayerColumns
 from fairridge.stacking.fitting import LEARNED, Crossfit, StackData, crossfit, named_learners
+from fairridge.stacking.onnx_graph import stack_graph
 from fairridge.stacking.path import StackedPath
 
 
@@ -141,17 +142,10 @@ class FairStacking(BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array of shape (n, k)
-            Predictors, and the sensitive attributes if `sensitive` names them.
-        y : array-like of shape (n,)
-            Response.
-        sensitive_features : frame or array of shape (n, q), optional
-            Sensitive attributes, if `sensitive` is None.
-        sample_weight : array-like of shape (n,), optional
-            Weights, for learners and layer; a row of weight zero is absent.
-        exposure : array-like of shape (n,), optional
-            Positive time or volume that a response of a model with a log link grew over. Learners
-            see rates, weighted by it; the layer has it as well.
+        X, y, sensitive_features, sample_weight, exposure
+            As in `FairRidgeRegressor.fit`, for frames and dense arrays. Weights are for learners
+            and layer. With an exposure, learners see rates, weighted by it, and the layer has it
+            as well.
         **fit_params
             Further metadata for learners that request them (scikit-learn's metadata routing).
         """
@@ -390,12 +384,9 @@ class FairStacking(BaseEstimator):
 
         Parameters
         ----------
-        X : frame or array of shape (n, k)
-            New rows; columns of a frame may be in any order.
-        sensitive_features : frame or array, optional
-            Required if it was given at fit, unless the model is blind.
-        exposure : array-like of shape (n,), optional
-            As in `fit`; without it, predictions are for an exposure of one.
+        X, sensitive_features, exposure
+            As in `FairRidgeRegressor.predict`; blind models need no S. Without an exposure,
+            predictions are for one unit of it.
         """
         return self._layer_predict(X, sensitive_features, "predict", exposure)
 
@@ -476,6 +467,11 @@ class FairStacking(BaseEstimator):
         model = copy(self).set_params(unfairness=layer.unfairness)
         model._store_layer(layer)
         return model
+
+    def as_onnx(self, X: TableLike | None = None, *, exposure: str | None = None) -> Any:
+        """Return the model in ONNX, for `fairridge.export.to_onnx`, which describes it."""
+        check_is_fitted(self)
+        return stack_graph(self, X, exposure)
 
     @property
     def fingerprint_(self) -> str:

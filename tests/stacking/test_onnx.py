@@ -1,0 +1,144 @@
+"""Stacked models in ONNX predict what they predict."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import ComplementNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, SplineTransformer
+
+from fairridge.export import to_onnx
+from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
+from fairridge.stacking.learners import Categories
+from tests.stacking.test_stacking import N, encoder, people
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+OPTIONS = {"unfairness": 0.01, "cv": 2, "random_state": 0}
+SMALL = {"max_iter": 3, "early_stopping": False}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    frame, eta, rng = people()
+    missing = frame.assign(age=frame["age"].where(np.arange(N) % 9 > 0))
+    hired = np.where(rng.random(N) < 1 / (1 + np.exp(-eta)), "yes", "no")
+    numbers = np.column_stack([frame["sex"] == "m", frame["skill"], frame["age"]]).astype(float)
+    return {"frame": missing, "full": frame, "array": numbers, "eta": eta, "hired": hired}
+
+
+def run(model, X, S=None, **inputs):
+    """Return the outputs of the graph for rows as `predict` takes them."""
+    graph = to_onnx(model, X, **{name: name for name in inputs})
+    session = runtime.InferenceSession(graph.SerializeToString())
+    fed = {name: values[:, None] for name, values in inputs.items()}
+    for one in session.get_inputs():
+        if one.name == "X":
+            fed["X"] = X
+        elif one.name not in fed:
+            values = X[one.name] if S is None or one.name in X else S[one.name]
+            text = one.type == "tensor(string)"
+            fed[one.name] = values.astype(object if text else float).to_numpy()[:, None]
+    return dict(zip([o.name for o in session.get_outputs()], session.run(None, fed), strict=True))
+
+
+def trees(mask):
+    return make_pipeline(
+        Categories(), HistGradientBoostingClassifier(categorical_features=mask, **SMALL)
+    )
+
+
+def test_trees_with_categories_and_missing_values_are_exact(rows):
+    X, y = rows["frame"], rows["hired"]
+    model = FairStackingClassifier(trees([False, True, True, False]), sensitive="sex", **OPTIONS)
+    model.fit(X, y)
+    new = X.assign(
+        town=X["town"].cat.add_categories("z") if hasattr(X["town"], "cat") else X["town"]
+    )
+    new.loc[:40, "town"] = "z"  # not there at fit
+    found = run(model, new)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(new), atol=1e-12)
+    assert found["prediction"][:, 0].tolist() == model.predict(new).tolist()
+
+
+CASES = {
+    "blind": ("frame", {"sensitive": "sex", "blind": True, "interactions": True}),
+    "average": ("frame", {"sensitive": "sex", "interactions": True, "deploy": "average"}),
+    "passthrough": ("full", {"sensitive": ["sex", "age"], "passthrough": True}),
+    "array": ("array", {"sensitive": [0]}),
+    "linear": ("array", {"sensitive": [0], "estimators": LogisticRegression()}),
+    "pipeline": (
+        "full", {"sensitive": "sex", "estimators": make_pipeline(encoder(), LogisticRegression())}
+    ),
+    "several": (
+        "array",
+        {"sensitive": [0], "estimators": [
+            LogisticRegression(), HistGradientBoostingClassifier(**SMALL)
+        ]},
+    ),
+    "forest": ("array", {"sensitive": [0], "estimators": RandomForestClassifier(5, max_depth=3)}),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_probabilities_are_those_of_the_model(rows, case):
+    pytest.importorskip("skl2onnx")
+    kind, options = CASES[case]
+    X, y = rows[kind], rows["hired"]
+    model = FairStackingClassifier(**OPTIONS, **options).fit(X, y)
+    # Forests come back from skl2onnx in 32 bits.
+    expected = model.predict_proba(X)
+    tolerance = 1e-6 if case == "forest" else 1e-12
+    np.testing.assert_allclose(run(model, X)["probabilities"], expected, atol=tolerance)
+
+
+@pytest.mark.slow
+def test_several_classes_numbers_and_counts(rows):
+    X, eta = rows["frame"], rows["eta"]
+    y = np.array(["a", "b", "c"])[np.digitize(eta, [-0.5, 0.5])]
+    model = FairStackingClassifier(None, sensitive="sex", **OPTIONS).fit(X, y)
+    np.testing.assert_allclose(run(model, X)["probabilities"], model.predict_proba(X), atol=1e-12)
+    model = FairStackingRegressor(None, sensitive="sex", **OPTIONS).fit(X, eta)
+    np.testing.assert_allclose(run(model, X)["prediction"][:, 0], model.predict(X), atol=1e-12)
+    rng = np.random.default_rng(0)
+    exposure = rng.uniform(0.1, 2.0, N)
+    counts = rng.poisson(exposure * np.exp(eta / 2))
+    model = FairStackingRegressor(None, sensitive="sex", family="poisson", **OPTIONS)
+    model.fit(X, counts, exposure=exposure)
+    found = run(model, X, exposure=exposure)["prediction"][:, 0]
+    np.testing.assert_allclose(found, model.predict(X, exposure=exposure), rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_s_that_comes_separately_is_a_further_input(rows):
+    X, S = rows["frame"][["skill", "town"]], rows["frame"][["sex"]]
+    model = FairStackingClassifier(None, **OPTIONS).fit(X, rows["hired"], sensitive_features=S)
+    expected = model.predict_proba(X, sensitive_features=S)
+    np.testing.assert_allclose(run(model, X, S)["probabilities"], expected, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_what_does_not_convert_is_named(rows):
+    X, y = rows["full"], rows["hired"]
+    options = OPTIONS | {"estimators": trees([False, True, True, False])}
+    mapped = FairStackingClassifier(
+        sensitive="age", sensitive_map=SplineTransformer(), **options
+    ).fit(X, y)
+    with pytest.raises(ValueError, match="takes no sensitive_map"):
+        to_onnx(mapped)
+    crossed = FairStackingClassifier(sensitive=["sex", "town", ("sex", "town")], **options)
+    with pytest.raises(ValueError, match="takes no intersections"):
+        to_onnx(crossed.fit(X, y))
+    with pytest.raises(ValueError, match="takes no offset"):
+        to_onnx(crossed, offset="shift")
+    own = make_pipeline(MinMaxScaler(), Own())
+    model = FairStackingClassifier(own, sensitive=[0], **OPTIONS).fit(rows["array"], y)
+    with pytest.raises(ValueError, match="cannot convert learner Own"):
+        to_onnx(model)
+
+
+class Own(ComplementNB):
+    """A learner that skl2onnx does not know."""
