@@ -292,6 +292,28 @@ class PairwiseDistance:
     distance : callable
         ``distance(a, b)`` with `a` of shape (k, 1) and `b` of shape (1, n),
         returning distances of shape (k, n).
+
+    See Also
+    --------
+    AbsoluteDifference : Exact without looking at pairs.
+    IndividualFairness : Takes it.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import IndividualFairness, PairwiseDistance
+    >>> cubes = PairwiseDistance(lambda a, b: abs(a - b) ** 3)
+    >>> model = FairRidgeRegressor(0.1, definition=IndividualFairness(cubes))
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.1000
     """
 
     distance: Callable[[Any, Any], Any]

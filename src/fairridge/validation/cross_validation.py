@@ -226,7 +226,7 @@ def cross_validate(
 
     References
     ----------
-    .. [1] Scutari, Panero and Proissl (2022), section 5: ten folds, repeated ten times.
+    .. [1] Scutari, Panero and Proissl (2022), section 5.1: 50 runs of ten folds.
 
     Examples
     --------
@@ -236,8 +236,9 @@ def cross_validate(
     >>> S, X, noise = rng.normal(size=(3, 100, 1))
     >>> y = (S + X + noise)[:, 0]
     >>> from fairridge import cross_validate
+    >>> from sklearn.model_selection import KFold
     >>> found = cross_validate(
-    ...     FairRidgeRegressor(), X, y, sensitive_features=S, unfairness=[0, 1], cv=5, random_state=0
+    ...     FairRidgeRegressor(), X, y, sensitive_features=S, unfairness=[0, 1], cv=KFold(5)
     ... )
     >>> means = found.to_frame().groupby("unfairness")["r_squared"].mean()
     >>> print(means.round(2).to_dict())
