@@ -242,7 +242,7 @@ def cross_validate(
     ... )
     >>> means = found.to_frame().groupby("unfairness")["r_squared"].mean()
     >>> print(means.round(2).to_dict())
-    {0.0: 0.25, 1.0: 0.53}
+    {0.0: 0.2, 1.0: 0.54}
     """
     named = models if isinstance(models, Mapping) else {type(models).__name__: models}
     if not named:
