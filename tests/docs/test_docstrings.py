@@ -100,3 +100,36 @@ def test_pages_that_docstrings_refer_to_exist():
     }
     assert named
     assert not [page for page in named if not (ROOT / page).is_file()]
+
+
+@pytest.mark.slow
+def test_the_site_shows_lists_with_links():
+    griffe = pytest.importorskip("griffe", reason="griffe is not installed")
+    from tools.docstring_lists import with_lists
+
+    doc = inspect.cleandoc(
+        """Load.
+
+        See Also
+        --------
+        load : Any of them,
+            by name.
+        fairridge.audit : Tables.
+
+        References
+        ----------
+        .. [1] "The model" in
+            docs/model.md.
+        """
+    )
+    known = ["fairridge.load", "fairridge.audit", "fairridge.datasets.load"]
+    lists = with_lists(doc, "fairridge.datasets.shipped.load_adult", known)
+    assert '- <a href="datasets.load.html"><code>load</code></a>: Any of them, by name.\n' in lists
+    assert '- <a href="audit.html"><code>fairridge.audit</code></a>: Tables.\n' in lists
+    assert '1. "The model" in <a href="../model.html">docs/model.md</a>.' in lists
+    extensions = griffe.load_extensions(str(ROOT / "tools/docstring_lists.py"))
+    package = griffe.load("fairridge", search_paths=[SOURCE], extensions=extensions)
+    assert (
+        '"FairRidgeClassifier.html"'
+        in package["estimators.regressor.FairRidgeRegressor"].docstring.value
+    )
