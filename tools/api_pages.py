@@ -18,7 +18,7 @@ RUN = re.compile(r"(?:^::: \S+\n(?:    .*\n)*\n*)+", re.MULTILINE)
 
 def entries(markdown: str) -> dict[str, str]:
     """Return the names that the page lists, with their options."""
-    return {found["name"]: found["options"] for found in ENTRY.finditer(markdown + "\n")}
+    return {entry["name"]: entry["options"] for entry in ENTRY.finditer(markdown + "\n")}
 
 
 def title(name: str) -> str:
@@ -36,14 +36,25 @@ def page_of(name: str, options: str) -> str:
     )
 
 
+def found(name: str) -> Any:
+    """Return what has a public name."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute)
+
+
+def is_documented(name: str) -> bool:
+    """Return whether a name is that of a class or a function, and not of a constant."""
+    return inspect.isroutine(found(name)) or inspect.isclass(found(name))
+
+
 def summary_of(name: str) -> str:
     """Return the first sentence of a docstring."""
-    module, _, attribute = name.rpartition(".")
-    found = getattr(import_module(module), attribute)
-    if not (inspect.isroutine(found) or inspect.isclass(found)):
-        values = ", ".join(map(repr, get_args(found) or found))
+    if not is_documented(name):
+        values = ", ".join(map(repr, get_args(found(name)) or found(name)))
         return f"A constant: {values}."
-    return (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+    return (
+        (inspect.getdoc(found(name)) or "").split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+    )
 
 
 def indexed(markdown: str) -> str:

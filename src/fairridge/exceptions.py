@@ -2,8 +2,42 @@
 
 
 class DataWarning(UserWarning):
-    """The data have a defect with a defined answer: collinear, constant or empty columns."""
+    """The data have a defect with a defined answer: collinear, constant or empty columns.
+
+    See Also
+    --------
+    BoundWarning : About the bound.
+
+    References
+    ----------
+    .. [1] docs/data.md.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from fairridge.exceptions import DataWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", DataWarning)  # these columns are known
+    ...
+    """
 
 
 class BoundWarning(UserWarning):
-    """The bound could not be met, or more than one penalty meets it."""
+    """The bound could not be met, or more than one penalty meets it.
+
+    See Also
+    --------
+    DataWarning : About the data.
+
+    References
+    ----------
+    .. [1] "How λ(r) is found" in docs/model.md.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from fairridge.exceptions import BoundWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", BoundWarning)  # a bound that is not met is an error
+    ...
+    """

@@ -46,6 +46,31 @@ def save(model: Any, path: Any, *, learners: str = "skops") -> None:
         How learners and steps are written. skops (extra ``stacking``) names the types it needs
         before it makes any of them; joblib writes a pickle, which can run any code when it is
         loaded.
+
+    See Also
+    --------
+    load : Reads the file.
+    fairridge.export.to_sql : Predictions without Python.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> import fairridge
+    >>> path = Path(tempfile.mkdtemp()) / "model.json"
+    >>> fairridge.save(model, path)
+    >>> print(bool((fairridge.load(path).predict(X) == model.predict(X)).all()))
+    True
     """
     check_option("learners", learners, FORMATS)
     write_document(_document(model, path, learners), path)
@@ -67,6 +92,30 @@ def load(path: Any, *, trusted: bool | Sequence[str] = ()) -> Any:
     -------
     estimator
         The fitted model.
+
+    See Also
+    --------
+    save : Writes the file.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> import fairridge
+    >>> path = Path(tempfile.mkdtemp()) / "model.json"
+    >>> fairridge.save(model, path)
+    >>> print(fairridge.load(path).unfairness)
+    0.01
     """
     return read_document(path, lambda document: _model(document, path, trusted))
 

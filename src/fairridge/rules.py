@@ -52,6 +52,23 @@ class JudgedRows:
         One partition of the rows per sensitive attribute.
     weight : ndarray of shape (n,)
         Weights; rows of weight zero are absent.
+
+    See Also
+    --------
+    Rule : Compares the groups.
+    Compared : What comes of two of them.
+
+    References
+    ----------
+    .. [1] docs/decisions.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge.rules import JudgedRows
+    >>> rows = JudgedRows(score=np.array([0.2, 0.7]), favorable=None, groups=(), weight=np.ones(2))
+    >>> print(rows.score.mean().round(2))
+    0.45
     """
 
     score: Floats
@@ -101,6 +118,21 @@ class Compared:
     rows_needed : int or None
         Rows of the group for which the same value would pass, if all groups grow alike; None if
         the value itself breaks the rule.
+
+    See Also
+    --------
+    fairridge.validation.ChosenBound : Has the nearest comparison, and the failed one.
+
+    References
+    ----------
+    .. [1] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge.rules import Compared
+    >>> found = Compared("sex", "f", "m", 400, 600, 0.85, 0.81, 0.9, 0.04, 400)
+    >>> print(found.group, found.value, found.low)
+    f 0.85 0.81
     """
 
     attribute: str
@@ -129,7 +161,30 @@ class Compared:
 
 @dataclass(frozen=True)
 class Rule(ABC):
-    """What decisions must satisfy."""
+    """What decisions must satisfy.
+
+    Parameters
+    ----------
+    favorable : class label, "low" or "high", optional
+        The outcome that people want; by default names tell, as in audits.
+    minimum_share : float, default=0.0
+        Share of all rows below which a group is not looked at.
+
+    See Also
+    --------
+    AdverseImpact : The four-fifths rule.
+    MeanGap : The shortest rule to read before you write your own.
+
+    References
+    ----------
+    .. [1] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge.rules import MeanGap, Rule
+    >>> print(isinstance(MeanGap(1.0), Rule), MeanGap(1.0, minimum_share=0.02).minimum_share)
+    True 0.02
+    """
 
     # The outcome that people want: a class, "low" or "high"; names tell by default, as in audits.
     favorable: Any = field(default=None, kw_only=True)
@@ -258,6 +313,35 @@ class AdverseImpact(Rule):
     `top` ones (a share, or a count: the capacity). Groups with less than
     `minimum_share` of all rows are not looked at. Every ordered pair of groups
     has the score test of a ratio.
+
+    Parameters
+    ----------
+    ratio : float, default=0.8
+        The least ratio.
+    threshold : float, default=0.5
+        Score above which a row is selected.
+    top : float or int, optional
+        Share or number of rows that are selected, in place of `threshold`.
+    favorable, minimum_share
+        As in `Rule`.
+
+    See Also
+    --------
+    OpportunityGap : True-positive rates instead.
+    fairridge.choose_bound : The largest bound that meets a rule.
+
+    References
+    ----------
+    .. [1] 29 CFR 1607.4(D).
+    .. [2] Koopman (1984), Confidence intervals for the ratio of two binomial proportions,
+        Biometrics 40, 513–517.
+
+    Examples
+    --------
+    >>> from fairridge.rules import AdverseImpact
+    >>> rule = AdverseImpact(0.8, top=0.2)
+    >>> print(rule.breach(0.7) > 0, rule.breach(0.9) > 0)
+    True False
     """
 
     ratio: float = 0.8
@@ -295,6 +379,31 @@ class OpportunityGap(Rule):
 
     Who is selected is decided by `threshold` or `top`, and who is looked at by
     `minimum_share`, as in `AdverseImpact`.
+
+    Parameters
+    ----------
+    maximum : float, default=0.05
+        The largest difference.
+    threshold, top, favorable, minimum_share
+        As in `AdverseImpact`.
+
+    See Also
+    --------
+    OddsGap : False-positive rates as well.
+    fairridge.fairness.MeanOpportunity :
+        The counterpart for probabilities, as a definition.
+
+    References
+    ----------
+    .. [1] Newcombe (1998), Interval estimation for the difference between independent
+        proportions, Statistics in Medicine 17, 873–890.
+    .. [2] Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning.
+
+    Examples
+    --------
+    >>> from fairridge.rules import OpportunityGap
+    >>> print(OpportunityGap(0.05).breach(0.07) > 0)
+    True
     """
 
     maximum: float = 0.05
@@ -335,6 +444,28 @@ class OddsGap(OpportunityGap):
     """True- and false-positive rates of any two groups differ by at most `maximum`.
 
     Equalized odds: as `OpportunityGap`, also among rows whose response was not favorable.
+
+    Parameters
+    ----------
+    maximum : float, default=0.05
+        The largest difference.
+    threshold, top, favorable, minimum_share
+        As in `AdverseImpact`.
+
+    See Also
+    --------
+    OpportunityGap : True-positive rates alone.
+    fairridge.fairness.MeanOdds : The counterpart for probabilities, as a definition.
+
+    References
+    ----------
+    .. [1] Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning.
+
+    Examples
+    --------
+    >>> from fairridge.rules import OddsGap
+    >>> print(OddsGap(0.1).maximum)
+    0.1
     """
 
     def all_parts(self, rows: JudgedRows) -> list[list[Part]]:
@@ -353,6 +484,28 @@ class MeanGap(Rule):
     """Mean scores of any two groups differ by at most `maximum`, in units of the score.
 
     Every pair has Welch's test.
+
+    Parameters
+    ----------
+    maximum : float, default=0.05
+        The largest difference.
+    favorable, minimum_share
+        As in `Rule`.
+
+    See Also
+    --------
+    AdverseImpact : Decisions instead of scores.
+    fairridge.choose_bound : The largest bound that meets a rule.
+
+    References
+    ----------
+    .. [1] Welch (1947), The generalization of Student's problem, Biometrika 34, 28–35.
+
+    Examples
+    --------
+    >>> from fairridge.rules import MeanGap
+    >>> print(MeanGap(2.0).breach(1.5) > 0)
+    False
     """
 
     maximum: float = 0.05

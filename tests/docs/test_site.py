@@ -99,6 +99,16 @@ def test_every_link_of_pages_beside_the_site_resolves(page):
             assert not anchor or anchor in anchors_of(ROOT / name), link
 
 
+def test_the_readme_and_the_home_page_begin_alike():
+    """Both install, fit, print a summary, name the default definition and draw a path."""
+    home = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    begin = home[: home.index("![")]
+    assert begin.index("pip install") < begin.index(".summary()") < begin.index("The default, ")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = readme.replace("](docs/", "](").replace("<!-- repository only -->\n\n", "")
+    assert readme.startswith(begin)
+
+
 def test_every_cell_of_the_comparison_with_others_has_its_evidence():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [A-Z].*\|$", text[text.index("## What is different") :], re.MULTILINE)

@@ -1,5 +1,6 @@
 """Spark, where there is Java."""
 
+import doctest
 import os
 import shutil
 import sys
@@ -117,3 +118,10 @@ def test_errors_say_what_is_wrong_with_the_data(data):
 def test_what_is_no_spark_frame(people):
     with pytest.raises(TypeError, match="takes a Spark DataFrame"):
         sources.spark(people, response="wage", sensitive=SENSITIVE)
+
+
+def test_the_examples_run(session):
+    """They take the session that is there."""
+    found = doctest.testmod(_spark)
+    assert found.attempted > 0
+    assert found.failed == 0

@@ -10,6 +10,7 @@ import yaml
 from tools.external_links import external_links, links_page
 from tools.long_description import for_package_index
 from tools.lowest import EXTRAS, lowest_versions
+from tools.repository_link import repository
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -134,3 +135,8 @@ def test_the_search_index_is_a_script_as_well(tmp_path):
     on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
     script = (tmp_path / "search/search_index.js").read_text(encoding="utf-8")
     assert script == 'var __index = {"docs": []}\n'
+
+
+def test_the_site_links_to_the_repository_that_the_project_names():
+    assert repository({"urls": {"Repository": "https://code.example"}}) == "https://code.example"
+    assert repository({}) is None

@@ -154,10 +154,11 @@ class ModelOptions:
         str,
         of_model(
             "NAME",
-            "What is bounded. statistical-parity, equality-of-opportunity and individual "
-            "choose a point on one path of models, and all leave no linear dependence on S at 0; "
-            "mean-parity bounds R² of predicted means on S, mean-opportunity the same among the "
-            "positive class, mean-odds among every class.",
+            "What is bounded. statistical-parity, the default, is that of the paper, and right "
+            "for numbers and times; for classes, counts and amounts take mean-parity, R² of "
+            "predicted means on S; mean-opportunity is the same among the positive class, "
+            "mean-odds among every class. equality-of-opportunity and individual are the paper's "
+            "other ones, which choose a point on the path of models of statistical-parity.",
         ),
     ] = "statistical-parity"
     penalty: Annotated[

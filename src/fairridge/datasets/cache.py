@@ -44,7 +44,22 @@ SHA256 = {
 
 
 class DataUnavailableError(RuntimeError):
-    """A data set is unavailable: no network and no file, or a file that is not the right one."""
+    """A data set is unavailable: no network and no file, or a file that is not the right one.
+
+    See Also
+    --------
+    fetch_fairml : Raises it.
+
+    References
+    ----------
+    .. [1] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import DataUnavailableError
+    >>> print(issubclass(DataUnavailableError, OSError))
+    False
+    """
 
 
 def find_file(name: str, data_home: str | os.PathLike[str] | None, progress: bool) -> Path:

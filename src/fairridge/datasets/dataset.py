@@ -38,6 +38,21 @@ class Dataset(Mapping[str, Any]):
         The family of models for the response.
     description : str
         Source, license, citation, and what was changed.
+
+    See Also
+    --------
+    load : Loads one.
+
+    References
+    ----------
+    .. [1] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_rossi
+    >>> rossi = load_rossi()
+    >>> print(rossi.sensitive, rossi["response"])
+    ['race', 'age'] ('week', 'arrest')
     """
 
     name: str

@@ -76,10 +76,20 @@ def fetch_fairml(
     ImportError
         The extra ``data`` is not installed.
 
+    See Also
+    --------
+    load : Data sets that ship.
+    FAIRML_NAMES : The names.
+
     References
     ----------
     .. [1] Scutari, M., Panero, F. and Proissl, M. (2022). Achieving fairness
        with a simple ridge penalty. Statistics and Computing, 32, 77.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import fetch_fairml
+    >>> data = fetch_fairml("compas")  # doctest: +SKIP
     """
     name = name.replace("_", ".")
     if name not in TASKS:

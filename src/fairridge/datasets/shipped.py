@@ -36,6 +36,21 @@ class DatasetInfo(NamedTuple):
         Names of columns.
     license, citation : str
         On what terms it ships, and whom to cite.
+
+    See Also
+    --------
+    available : All of them.
+
+    References
+    ----------
+    .. [1] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import available
+    >>> info = available()[1]
+    >>> print(info.name, info.rows, info.sensitive)
+    german_credit 1000 ('Age', 'Foreign_worker', 'Gender')
     """
 
     name: str
@@ -51,6 +66,20 @@ class DatasetInfo(NamedTuple):
 
 def available() -> tuple[DatasetInfo, ...]:
     """Return a table of the data sets that ship, one row each.
+
+    Returns
+    -------
+    tuple of DatasetInfo
+        One for every data set.
+
+    See Also
+    --------
+    load : Loads one of them.
+    fetch_fairml : The data of the paper.
+
+    References
+    ----------
+    .. [1] docs/datasets.md.
 
     Examples
     --------
@@ -79,6 +108,26 @@ def load(name: str, *, backend: str | None = None) -> Dataset:
         One of the names in `available`.
     backend : {"pandas", "polars", "pyarrow"} or None
         The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    available : The names.
+
+    References
+    ----------
+    .. [1] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load
+    >>> rossi = load("rossi")
+    >>> print(rossi.family, rossi.X.shape)
+    cox (432, 7)
     """
     manifest = _manifest()
     if name not in manifest:
@@ -98,37 +147,232 @@ def load(name: str, *, backend: str | None = None) -> Dataset:
 
 
 def load_communities_crime(*, backend: str | None = None) -> Dataset:
-    """Violent crime in 1993 US communities; gaussian, two continuous sensitive attributes."""
+    """Violent crime in 1993 US communities; gaussian, two continuous sensitive attributes.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Redmond and Baveja (2002), A data-driven software tool for enabling cooperative
+        information sharing among police departments, European Journal of Operational
+        Research 141, 660–678.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_communities_crime
+    >>> data = load_communities_crime()
+    >>> print(data.X.shape, data.sensitive)
+    (1993, 100) ['racepctblack', 'PctForeignBorn']
+    """
     return load("communities_crime", backend=backend)
 
 
 def load_german_credit(*, backend: str | None = None) -> Dataset:
-    """Good and bad credit risks among 1000 borrowers; binomial."""
+    """Good and bad credit risks among 1000 borrowers; binomial.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Hofmann (1994), Statlog (German credit data), UCI Machine Learning Repository.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_german_credit
+    >>> data = load_german_credit()
+    >>> print(data.X.shape, data.sensitive)
+    (1000, 20) ['Age', 'Foreign_worker', 'Gender']
+    """
     return load("german_credit", backend=backend)
 
 
 def load_adult(*, backend: str | None = None) -> Dataset:
-    """Income above 50,000 dollars in the 1994 US census; binomial."""
+    """Income above 50,000 dollars in the 1994 US census; binomial.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Becker and Kohavi (1996), Adult, UCI Machine Learning Repository.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_adult
+    >>> data = load_adult()
+    >>> print(data.X.shape, data.sensitive)
+    (30162, 13) ['sex', 'age', 'race']
+    """
     return load("adult", backend=backend)
 
 
 def load_bank(*, backend: str | None = None) -> Dataset:
-    """Subscriptions to a term deposit sold by telephone; binomial."""
+    """Subscriptions to a term deposit sold by telephone; binomial.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Moro, Cortez and Rita (2014), A data-driven approach to predict the success of
+        bank telemarketing, Decision Support Systems 62, 22–31.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_bank
+    >>> data = load_bank()
+    >>> print(data.X.shape, data.sensitive)
+    (40195, 18) ['age']
+    """
     return load("bank", backend=backend)
 
 
 def load_health_insurance(*, backend: str | None = None) -> Dataset:
-    """Visits to a doctor in the first year of RAND's insurance experiment; poisson."""
+    """Visits to a doctor in the first year of RAND's insurance experiment; poisson.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Newhouse and the Insurance Experiment Group (1993), Free for all? Lessons from
+        the RAND health insurance experiment.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_health_insurance
+    >>> data = load_health_insurance()
+    >>> print(data.X.shape, data.sensitive)
+    (5638, 18) ['black', 'female', 'xage']
+    """
     return load("health_insurance", backend=backend)
 
 
 def load_contraceptive_choice(*, backend: str | None = None) -> Dataset:
-    """Contraceptive method of 1473 women in Indonesia, 1987; multinomial."""
+    """Contraceptive method of 1473 women in Indonesia, 1987; multinomial.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Lim, Loh and Shih (2000), A comparison of prediction accuracy, complexity, and
+        training time of thirty-three old and new classification algorithms, Machine
+        Learning 40, 203–228.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_contraceptive_choice
+    >>> data = load_contraceptive_choice()
+    >>> print(data.X.shape, data.sensitive)
+    (1473, 9) ['wife_age', 'wife_religion']
+    """
     return load("contraceptive_choice", backend=backend)
 
 
 def load_rossi(*, backend: str | None = None) -> Dataset:
-    """Weeks until the first arrest of 432 released prisoners; Cox."""
+    """Weeks until the first arrest of 432 released prisoners; Cox.
+
+    Parameters
+    ----------
+    backend : {"pandas", "polars", "pyarrow"} or None
+        The library of the frame; None takes the first that is installed.
+
+    Returns
+    -------
+    Dataset
+        Frame, response, sensitive attributes and family.
+
+    See Also
+    --------
+    load : Any of them, by name.
+
+    References
+    ----------
+    .. [1] Rossi, Berk and Lenihan (1980), Money, work, and crime: some experimental results.
+    .. [2] docs/datasets.md.
+
+    Examples
+    --------
+    >>> from fairridge.datasets import load_rossi
+    >>> data = load_rossi()
+    >>> print(data.X.shape, data.sensitive)
+    (432, 7) ['race', 'age']
+    """
     return load("rossi", backend=backend)
 
 

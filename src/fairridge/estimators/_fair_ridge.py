@@ -94,11 +94,15 @@ class LinearModel(BaseEstimator):
         raise an error, treat it as the base level, or take the average of its
         0/1 columns in training. Unseen groups never become the base level: for a
         sensitive attribute "base" does the same as "mean". Can be set after fit.
-    predictor_map, sensitive_map : scikit-learn transformer, optional
-        Maps the columns of numbers in X, or in S, to features: splines, kernels,
-        principal components. Levels stay as they are; a `ColumnTransformer`
-        says itself which encoded columns it maps. X is decorrelated from S in
-        feature space.
+    predictor_map : scikit-learn transformer, optional
+        Maps the columns of numbers in X to features that have the coefficients β:
+        splines, kernels, principal components. The model is then nonlinear in X.
+        Levels stay as they are; a `ColumnTransformer` says itself which encoded
+        columns it maps. The features are decorrelated from S.
+    sensitive_map : scikit-learn transformer, optional
+        Maps the columns of numbers in S, such as age, to features, for example
+        splines. Predictors are decorrelated from these features, and the bound is
+        about them, so that it covers curved dependence on S as well.
     missing : {"error", "level"}, default="error"
         How to handle missing values of S and X: raise an error, or learn from
         them. Then a missing category is the level "(missing)", and a missing

@@ -207,6 +207,28 @@ def row_products(
     RowProducts
         Small matrices that add up over parties; `model.inference(moments, products=…)` takes
         their sum.
+
+    See Also
+    --------
+    fairridge.sources.moments : What parties give away first.
+    fairridge.inference.RowProducts : What it returns.
+
+    References
+    ----------
+    .. [1] "How it is computed" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> from fairridge import FairRidgeRegressor, row_products, sources
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"])
+    >>> moments = sources.moments(rows)
+    >>> model = FairRidgeRegressor(0.05).fit(moments)
+    >>> products = row_products(model, moments, rows)
+    >>> print(model.inference(moments, products=products).names)
+    ('(intercept)', 'sex[m]', 'age')
     """
     check_is_fitted(model)
     settings = as_fitted(model)

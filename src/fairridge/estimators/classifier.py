@@ -34,13 +34,14 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         sorted labels. (Scorers of scikit-learn that rank, such as "roc_auc",
         take the second of the sorted labels whatever a model says.)
     definition : str, object or callable, default="statistical-parity"
-        What is bounded; by default the share of the explained deviance that the
-        sensitive attributes explain. "equality-of-opportunity" and "individual"
-        choose a point on the same path of models α(λ), with α = 0 at r = 0, and
-        do not equalize the rates of the positive class. "mean-opportunity" is
-        about these: it bounds R² on S of the predicted probabilities among rows
-        of the positive class, "mean-odds" the same among the rows of every class,
-        "mean-parity" among all rows.
+        What is bounded; by default, as in the paper, the share of the explained
+        deviance that the sensitive attributes explain. For most uses take
+        "mean-parity", R² on S of the predicted probabilities.
+        "equality-of-opportunity" and "individual" choose a point on the same path
+        of models α(λ), with α = 0 at r = 0, and do not equalize the rates of the
+        positive class. "mean-opportunity" is
+        about these: it is mean parity among the rows of the positive class, and
+        "mean-odds" among the rows of every class.
     predictor_penalty : float or "cv", default=0.0
         λ₂ in −2 log-likelihood + λ₂‖β‖², for standardized U. "cv" chooses it
         at the bound, by leaving rows out: see `predictor_penalty_` of `FairRidgeRegressor`.
@@ -57,6 +58,28 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     classes_ : ndarray of shape (K,)
         Class labels, sorted unless `positive` puts the first of two last. With
         two classes, coefficients refer to `classes_[1]`.
+
+    See Also
+    --------
+    FairRidgeRegressor : The same for numbers, counts and amounts.
+    FairStackingClassifier : Any learner under the bound.
+    ZafarClassifier : Bounds each correlation, and needs S at fit only.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.4.
+    .. [2] "Other responses" and "Bounds on predicted means" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> print(f"{model.unfairness_:.4f}, accuracy {model.score(X, y):.3f}")
+    0.0100, accuracy 0.710
     """
 
     link: Literal["logit", "probit", "cloglog"] = "logit"

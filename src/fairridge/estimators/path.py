@@ -60,6 +60,26 @@ class FairnessPath:
     predictor_penalty : float
         λ₂ of all models; with ``predictor_penalty="cv"`` it was chosen at the bound
         of the model that the path is of.
+
+    See Also
+    --------
+    fairridge.FairRidgeRegressor : Its `path` returns this.
+    fairridge.inference.PathBands : Confidence bands of a path.
+
+    References
+    ----------
+    .. [1] "How it is solved" and "How λ(r) is found" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> path = FairRidgeRegressor().path(X, y, sensitive_features=S, unfairness=[0, 0.1, 1])
+    >>> print(path.score.round(3), path.status)
+    [0.304 0.475 0.614] ('converged', 'converged', 'inactive')
     """
 
     unfairness: Floats

@@ -39,10 +39,11 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         from `fairridge.families`. Negative binomial, gamma and tweedie models
         use the log link, the others their canonical links.
     definition : str, object or callable, default="statistical-parity"
-        What is bounded. "statistical-parity", "equality-of-opportunity" and
-        "individual" choose a point on one path of models α(λ), with α = 0 at
-        r = 0; in gaussian models the second is the first with another r.
-        "mean-parity" bounds R² of the predicted means on S. Or an object from
+        What is bounded. "statistical-parity", that of the paper,
+        "equality-of-opportunity" and "individual" choose a point on one path of
+        models α(λ), with α = 0 at r = 0; in gaussian models the second is the
+        first with another r. "mean-parity" bounds R² of the predicted means on S:
+        take it for counts and amounts. Or an object from
         `fairridge.fairness`, or ``f(fit) -> float``.
     predictor_penalty : float or "cv", default=0.0
         λ₂, on the scale of scikit-learn's `Ridge`, for standardized U. "cv"
@@ -117,6 +118,18 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         Encoded column names.
     n_iter_ : int
         Passes over the data.
+
+    See Also
+    --------
+    FairRidgeClassifier : The same for classes.
+    FairRidgeSurvival : The same for censored times.
+    FairStackingRegressor : Any learner under the bound.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), Achieving fairness with a simple ridge
+        penalty, Statistics and Computing 32, 77: section 3.1; other families: section 4.4.
+    .. [2] "The model" and "How it is solved" in docs/model.md.
 
     Examples
     --------

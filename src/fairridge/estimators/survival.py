@@ -56,6 +56,25 @@ class FairRidgeSurvival(FairRidge):
     event_times_, cumulative_hazard_ : ndarray
         Distinct event times, and Breslow's baseline cumulative hazard there,
         of a row at the training means.
+
+    See Also
+    --------
+    FairRidgeRegressor : The model, its parameters and its attributes.
+    fairridge.families.Cox : The partial likelihood.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.4.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeSurvival
+    >>> from fairridge.datasets import load_rossi
+    >>> rossi = load_rossi()
+    >>> model = FairRidgeSurvival(0.05, sensitive=rossi.sensitive).fit(rossi.X, rossi.y)
+    >>> print(f"{model.unfairness_:.4f}, concordance {model.score(rossi.X, rossi.y):.3f}")
+    0.0500, concordance 0.626
     """
 
     ties: Literal["breslow", "efron"] = "breslow"

@@ -33,6 +33,30 @@ def attribution(model: Any) -> Attribution:
     Returns
     -------
     Attribution
+
+    See Also
+    --------
+    fairridge.proxies : Through which predictors S enters.
+    fairridge.metrics.Attribution : What it returns.
+
+    References
+    ----------
+    .. [1] Lindeman, Merenda and Gold (1980), Introduction to bivariate and multivariate
+        analysis.
+    .. [2] docs/audit.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import attribution
+    >>> found = attribution(model)
+    >>> print(dict(zip(found.attributes, found.shares.round(4).tolist(), strict=True)))
+    {'Age': 0.0079, 'Gender': 0.0056}
     """
     form = linear_form(model, "attribution")
     training, alpha = form.training, np.atleast_2d(model.alpha_)
@@ -70,6 +94,29 @@ def proxies(
     -------
     Proxies
         With `telling` if there are rows.
+
+    See Also
+    --------
+    fairridge.attribution : Which attributes they stand for.
+    fairridge.metrics.Proxies : What it returns.
+
+    References
+    ----------
+    .. [1] "The model" in docs/model.md: η = c + S(α − Bβ) + Xβ.
+    .. [2] docs/audit.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import proxies
+    >>> found = proxies(model)
+    >>> print(found.predictors, found.explained.round(3))
+    ('Duration',) [0.009]
     """
     check_count("n_folds", n_folds, minimum=2)
     form = linear_form(model, "proxies")

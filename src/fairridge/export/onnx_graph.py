@@ -59,6 +59,32 @@ def to_onnx(
         added. Without an exposure the prediction of a model that was fitted with one, or with
         an offset, is the rate per unit of exposure, and with it the count or amount of the
         row; the metadata ``prediction`` says "rate" or "count".
+
+    Returns
+    -------
+    onnx.ModelProto
+        The graph; its metadata say what the columns and classes are.
+
+    See Also
+    --------
+    to_sql : A query.
+    to_sklearn : An estimator of scikit-learn.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.export import to_onnx
+    >>> model = FairRidgeRegressor(0.05).fit(X, y, sensitive_features=S)
+    >>> print([output.name for output in to_onnx(model).graph.output])
+    ['linear_predictor', 'prediction']
     """
     if isinstance(model, Pipeline):
         for name, column in (("offset", offset), ("exposure", exposure)):

@@ -129,6 +129,31 @@ def to_python(model: Any) -> str:
     -------
     str
         The source of the module; arrays have columns x0, x1, … there.
+
+    See Also
+    --------
+    to_sql : A query.
+    to_onnx : A graph.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge.export import to_python
+    >>> scorer = {}
+    >>> exec(to_python(model), scorer)
+    >>> row = X.iloc[0].to_dict()
+    >>> same = scorer["predict"](row)["probability_GOOD"] - model.predict_proba(X[:1])[0, 1]
+    >>> print(abs(same) < 1e-12)
+    True
     """
     form = named_form(model, "to_python")
     numbers = [column for column in form.columns if not column.levels]

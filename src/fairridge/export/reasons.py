@@ -47,6 +47,28 @@ class Reasons:
         For every row, the attributes to name, the strongest first.
     values : tuple of tuple of str
         What every row has in these columns, as text.
+
+    See Also
+    --------
+    reasons : Makes it.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge.export import reasons
+    >>> found = reasons(model, X[:2])
+    >>> total = found.level + found.contributions.sum(axis=1) + found.rest
+    >>> print(bool((abs(total - model.decision_function(X[:2])) < 1e-12).all()))
+    True
     """
 
     attributes: tuple[str, ...]
@@ -167,6 +189,33 @@ def reasons(
     label : class label, optional
         The class whose η is explained: by default the second of two, or the
         predicted one of more.
+
+    Returns
+    -------
+    Reasons
+        Contributions of columns, and the strongest for every row.
+
+    See Also
+    --------
+    Reasons : What it returns.
+    scorecard : Points that add up.
+
+    References
+    ----------
+    .. [1] 12 CFR 1002.9 (Regulation B): statements of specific reasons.
+    .. [2] docs/export.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge.export import reasons
+    >>> print(reasons(model, X[:2], top=1).to_frame()["attribute"].tolist())
+    ['Duration', 'Duration']
     """
     check_option("direction", direction, get_args(Direction))
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):

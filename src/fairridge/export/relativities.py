@@ -87,6 +87,28 @@ def relativities(
         level, reference, relativity, lower, upper; with X exposure and expected; with y
         observed and observed_over_expected. Exposure is the sum of weight × exposure; an
         offset counts as the logarithm of an exposure.
+
+    See Also
+    --------
+    scorecard : The same for binomial models.
+    to_sql : A query that prices.
+
+    References
+    ----------
+    .. [1] docs/guides/tariff.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.export import relativities
+    >>> model = FairRidgeRegressor(0.02, family="gamma", definition="mean-parity")
+    >>> table = relativities(model.fit(X, np.exp(y), sensitive_features=S))
+    >>> print(table.shape[0])
+    3
     """
     form = _log_form(model)
     check_probability("confidence", confidence)

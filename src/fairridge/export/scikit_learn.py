@@ -54,6 +54,33 @@ def to_sklearn(model: Any) -> Any:
     ----------
     model : estimator
         A fitted linear model of fairridge, or a `Pipeline` with one as its last step.
+
+    Returns
+    -------
+    estimator
+        Fitted; it needs fairridge no more.
+
+    See Also
+    --------
+    to_onnx : A graph.
+    fairridge.save : A file for fairridge itself.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.export import to_sklearn
+    >>> model = FairRidgeRegressor(0.05).fit(X, y, sensitive_features=S)
+    >>> same = to_sklearn(model).predict(np.hstack([S, X]))
+    >>> print(np.allclose(same, model.predict(X, sensitive_features=S)))
+    True
     """
     if isinstance(model, Pipeline):
         steps, last = split_pipeline(model)

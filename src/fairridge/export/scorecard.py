@@ -59,6 +59,27 @@ class Scorecard:
         Whether every attribute's points, and the base points, are rounded to integers.
     rounding_bound : float
         No score is further than this from its value before rounding; 0 if not rounded.
+
+    See Also
+    --------
+    scorecard : Makes it.
+
+    References
+    ----------
+    .. [1] Siddiqi (2017), Intelligent credit scoring, 2nd edition: scaling of points.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge.export import scorecard
+    >>> card = scorecard(model, favorable="GOOD")
+    >>> print(card.score(X[:3]).astype(int).tolist())
+    [532, 478, 525]
     """
 
     base_points: float
@@ -158,6 +179,33 @@ def scorecard(
         The class whose odds raise the score; by default the second.
     rounded : bool, default=True
         Whether to round points to integers.
+
+    Returns
+    -------
+    Scorecard
+        Points of levels and numbers.
+
+    See Also
+    --------
+    Scorecard : What it returns.
+    relativities : The same for models with a log link.
+
+    References
+    ----------
+    .. [1] Siddiqi (2017), Intelligent credit scoring, 2nd edition: scaling of points.
+    .. [2] docs/export.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge.export import scorecard
+    >>> print(scorecard(model, favorable="GOOD").base_points)
+    509.46312455758334
     """
     family = getattr(model, "family_", None)
     if family is not None and family.link != "logit":

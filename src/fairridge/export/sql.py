@@ -64,6 +64,32 @@ def to_sql(
         a comment says which if the model was fitted with an exposure or an offset.
         The linear predictor includes the logarithm. Rows whose exposure is not
         positive are predicted as NULL.
+
+    Returns
+    -------
+    str
+        One SELECT statement.
+
+    See Also
+    --------
+    to_python : A module without dependencies.
+    to_onnx : A graph.
+
+    References
+    ----------
+    .. [1] docs/export.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge.export import to_sql
+    >>> print(to_sql(model, "postgres", table="people").splitlines()[0])
+    SELECT
     """
     form = named_form(model, "to_sql")
     if dialect not in DIALECTS:

@@ -17,7 +17,23 @@ Certifiable = Literal["linear predictors", "means"]
 
 
 class Definition(ABC):
-    """A number in [0, 1] that measures how far a fit depends on S; 0 for no linear dependence."""
+    """A number in [0, 1] that measures how far a fit depends on S; 0 for no linear dependence.
+
+    See Also
+    --------
+    Combined : Several definitions at once.
+    fairridge.models.Fit : What a definition looks at.
+
+    References
+    ----------
+    .. [1] "Definitions of fairness" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge.fairness import Definition, MeanParity
+    >>> print(isinstance(MeanParity(), Definition), MeanParity().name)
+    True mean-parity
+    """
 
     @property
     @abstractmethod
@@ -145,6 +161,21 @@ class VarianceShare(Definition):
 
     If `other_variance` does not depend on α, as in gaussian models, meeting the bound
     r is the equation VAR(Sα) = r/(1−r) · other, which has one root.
+
+    See Also
+    --------
+    StatisticalParity : One of them.
+    EqualityOfOpportunity : Another one.
+
+    References
+    ----------
+    .. [1] "How it is solved" in docs/model.md: the secular equation.
+
+    Examples
+    --------
+    >>> from fairridge.fairness import EqualityOfOpportunity, VarianceShare
+    >>> print(issubclass(EqualityOfOpportunity, VarianceShare))
+    True
     """
 
     def applies_to(self, family: Family) -> bool:

@@ -27,6 +27,28 @@ class Combined(Definition):
     how : {"max", "mean"}, optional
         "max", the default without weights, bounds every definition by r;
         "mean", the default with weights, bounds their weighted mean.
+
+    See Also
+    --------
+    StatisticalParity : The default definition.
+    Definition : What a definition of your own offers.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import Combined, MaximalCorrelation
+    >>> both = Combined(["statistical-parity", MaximalCorrelation()])
+    >>> model = FairRidgeRegressor(0.05, definition=both).fit(X, y, sensitive_features=S)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.0500
     """
 
     definitions: Sequence[Any]  # `resolve_definition` makes objects of names and callables

@@ -33,6 +33,28 @@ class EqualityOfOpportunity(VarianceShare):
     R²_EO as the paper prints it (section 4.3), with partial coefficients given
     y, is not monotone in λ and does not vanish as λ → ∞; the sequential
     version, which R's fairml computes, is and does.
+
+    See Also
+    --------
+    MeanOpportunity : What the name suggests.
+    StatisticalParity : The same path on another scale.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+    .. [2] "Definitions of fairness" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import EqualityOfOpportunity
+    >>> model = FairRidgeRegressor(0.05, definition=EqualityOfOpportunity())
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.0500
     """
 
     name = "equality-of-opportunity"

@@ -54,6 +54,28 @@ class IndividualFairness(Definition):
         ``Closeness(scale=None)`` weigh pairs with *similar* outcomes, as Berk
         et al. (2017) define individual fairness. A callable d(a, b) on arrays
         is evaluated for all pairs of rows.
+
+    See Also
+    --------
+    SameOutcome : Weights of pairs with the same outcome.
+    Closeness : Weights of pairs with similar outcomes.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+    .. [2] Berk et al. (2017), A convex framework for fair regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import Closeness, IndividualFairness
+    >>> model = FairRidgeRegressor(0.05, definition=IndividualFairness(Closeness()))
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.0500
     """
 
     distance: str | Distance | Callable[[Any, Any], Any] | None = None

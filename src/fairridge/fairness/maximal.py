@@ -99,7 +99,32 @@ class Maximal(Definition):
 
 @dataclass(frozen=True)
 class MaximalCorrelation(Maximal):
-    """max_j |COR(Sⱼ, η)|: what `ZafarRegressor` and `ZafarClassifier` bound."""
+    """max_j |COR(Sⱼ, η)|: what `ZafarRegressor` and `ZafarClassifier` bound.
+
+    See Also
+    --------
+    MaximalCovariance : In units of S and y.
+    fairridge.ZafarRegressor : Bounds it by another model.
+
+    References
+    ----------
+    .. [1] Zafar et al. (2019), Fairness constraints: a flexible approach for fair
+        classification, Journal of Machine Learning Research 20, 75.
+    .. [2] "What r means" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import MaximalCorrelation
+    >>> model = FairRidgeRegressor(0.1, definition=MaximalCorrelation())
+    >>> fitted = model.fit(X, y, sensitive_features=S).predict(X, sensitive_features=S)
+    >>> print(f"{np.corrcoef(S[:, 0], fitted)[0, 1]:.4f}")
+    0.1000
+    """
 
     name = "maximal-correlation"
     measure = "correlation"
@@ -118,6 +143,29 @@ class MaximalCovariance(Maximal):
     """max_j |COV(Sⱼ, η)|, divisor n − 1: what they bound with ``bound="covariance"``.
 
     It depends on the units of S and y, and is not a share: it can exceed 1.
+
+    See Also
+    --------
+    MaximalCorrelation : Without units.
+    fairridge.ZafarRegressor : Bounds it by another model.
+
+    References
+    ----------
+    .. [1] Zafar et al. (2019), Fairness constraints: a flexible approach for fair
+        classification, Journal of Machine Learning Research 20, 75.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import MaximalCovariance
+    >>> model = FairRidgeRegressor(0.1, definition=MaximalCovariance())
+    >>> fitted = model.fit(X, y, sensitive_features=S).predict(X, sensitive_features=S)
+    >>> print(f"{np.cov(S[:, 0], fitted)[0, 1]:.4f}")
+    0.1000
     """
 
     name = "maximal-covariance"

@@ -100,6 +100,27 @@ class MeanParity(MeanShare, VarianceShare):
     class, if there are several), with W the weight of all rows and the smallest λ
     for which R² ≤ r: not a ridge on α but on what S explains of the means. λ = ∞
     makes a = 0 exactly. In gaussian models this is the radial penalty.
+
+    See Also
+    --------
+    MeanOpportunity : Among the rows of the positive class.
+    MeanOdds : Among the rows of every class.
+    StatisticalParity : The default, on the linear predictor.
+
+    References
+    ----------
+    .. [1] "Bounds on predicted means" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge.fairness import MeanParity
+    >>> model = FairRidgeClassifier(0.01, sensitive="Gender", definition=MeanParity()).fit(X, y)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.0100
     """
 
     name = "mean-parity"
@@ -195,6 +216,27 @@ class MeanOpportunity(_AmongClasses):
     positive : label, optional
         The class whose rows count. By default the second of two classes, and all of
         more.
+
+    See Also
+    --------
+    MeanOdds : Among the rows of every class.
+    fairridge.rules.OpportunityGap : A rule on decisions.
+
+    References
+    ----------
+    .. [1] Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning.
+    .. [2] "Bounds on predicted means" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge.fairness import MeanOpportunity
+    >>> model = FairRidgeClassifier(0.01, sensitive="Gender", definition=MeanOpportunity("GOOD"))
+    >>> print(f"{model.fit(X, y).unfairness_:.4f}")
+    0.0100
     """
 
     positive: Any = None
@@ -230,6 +272,27 @@ class MeanOdds(_AmongClasses):
     a_kc and Σ_c the covariance of S with μ_k and the variance of S among rows with
     y = c. Of two classes only P(y = 1) counts. `MeanOpportunity` has the terms
     k = c alone. Ridge and totals are the same.
+
+    See Also
+    --------
+    MeanOpportunity : Among the rows of one class.
+    fairridge.rules.OddsGap : A rule on decisions.
+
+    References
+    ----------
+    .. [1] Hardt, Price and Srebro (2016), Equality of opportunity in supervised learning.
+    .. [2] "Bounds on predicted means" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge.fairness import MeanOdds
+    >>> model = FairRidgeClassifier(0.01, sensitive="Gender", definition=MeanOdds()).fit(X, y)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.0100
     """
 
     name = "mean-odds"

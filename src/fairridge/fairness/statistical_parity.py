@@ -51,6 +51,29 @@ class StatisticalParity(VarianceShare):
         value depends on the origin of S, as it does in R's fairml.
     measure : {"variance", "deviance", "nagelkerke", "tjur"}, optional
         By default "variance" for gaussian and Cox models, "deviance" for others.
+
+    See Also
+    --------
+    MeanParity : For classes, counts and amounts.
+    EqualityOfOpportunity : The same path on another scale.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), sections 2 and 3.1; shares of deviance:
+        section 4.4.
+    .. [2] "Definitions of fairness" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import StatisticalParity
+    >>> model = FairRidgeRegressor(0.05, definition=StatisticalParity())
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.0500
     """
 
     center: bool = True

@@ -48,6 +48,22 @@ class Family(ABC):
         What statistical parity compares by default.
     distance : Distance
         Distance between responses for individual fairness.
+
+    See Also
+    --------
+    RowSums : What `deviance_terms` returns.
+    Poisson : A short one.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.4.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge.families import Family, Poisson
+    >>> print(isinstance(Poisson(), Family), Poisson().link)
+    True log
     """
 
     name: str

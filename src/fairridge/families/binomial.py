@@ -31,6 +31,23 @@ class Binomial(SinglePredictor, ClassFamily):
         μ = 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η).
     class_weights : tuple of two floats, optional
         Weights of y = 0 and y = 1 in the deviance, beside those of the rows.
+
+    See Also
+    --------
+    QuasiBinomial : For proportions.
+    fairridge.FairRidgeClassifier : Fits it.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.4.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge.families import Binomial
+    >>> print(Binomial(link="probit").mean(np.array([[0.0], [1.96]])).ravel().round(3))
+    [0.5   0.975]
     """
 
     link: Literal["logit", "probit", "cloglog"] = "logit"
@@ -126,6 +143,27 @@ class QuasiBinomial(Binomial):
         As in `Binomial`.
     class_weights : tuple of two floats, optional
         As in `Binomial`.
+
+    See Also
+    --------
+    Binomial : For classes.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.4.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> shares = 1 / (1 + np.exp(-y))
+    >>> model = FairRidgeRegressor(0.05, family="quasi-binomial", definition="mean-parity")
+    >>> print(model.fit(X, shares, sensitive_features=S).family_.name)
+    quasi-binomial
     """
 
     name = "quasi-binomial"

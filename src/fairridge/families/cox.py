@@ -43,6 +43,22 @@ class Cox(Family):
     ties : {"breslow", "efron"}
         How events at the same time are treated. With Efron's formula an event
         of weight m is not the same as m repeated events, which are ties.
+
+    See Also
+    --------
+    fairridge.FairRidgeSurvival : Fits it.
+
+    References
+    ----------
+    .. [1] Cox (1972), Regression models and life-tables, Journal of the Royal Statistical
+        Society B 34, 187–220.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge.families import Cox
+    >>> print(Cox(ties="efron").reads)
+    times
     """
 
     ties: Ties = "breslow"

@@ -82,6 +82,27 @@ class AbsoluteDifference:
     ----------
     transform : callable, optional
         g, applied to the vector of responses; the identity if None.
+
+    See Also
+    --------
+    IndividualFairness : Takes it.
+    SquaredDifference : The square of it.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import AbsoluteDifference, IndividualFairness
+    >>> model = FairRidgeRegressor(0.1, definition=IndividualFairness(AbsoluteDifference()))
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.1000
     """
 
     transform: Vectorized | None = None
@@ -106,7 +127,29 @@ class AbsoluteDifference:
 
 @dataclass(frozen=True)
 class SquaredDifference:
-    """d = (yᵢ − yⱼ)² in O(nq²)."""
+    """d = (yᵢ − yⱼ)² in O(nq²).
+
+    See Also
+    --------
+    IndividualFairness : Takes it.
+    AbsoluteDifference : The root of it.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import IndividualFairness, SquaredDifference
+    >>> model = FairRidgeRegressor(0.1, definition=IndividualFairness(SquaredDifference()))
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.1000
+    """
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M; the module docstring derives it."""
@@ -116,7 +159,29 @@ class SquaredDifference:
 
 @dataclass(frozen=True)
 class ClassDifference:
-    """d = 1[yᵢ ≠ yⱼ] in O(nq²)."""
+    """d = 1[yᵢ ≠ yⱼ] in O(nq²).
+
+    See Also
+    --------
+    IndividualFairness : Takes it.
+    SameOutcome : Pairs of the same class instead.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge.fairness import ClassDifference, IndividualFairness
+    >>> individual = IndividualFairness(ClassDifference())
+    >>> model = FairRidgeClassifier(0.1, sensitive="Gender", definition=individual).fit(X, y)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.1000
+    """
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M; the module docstring derives it."""
@@ -131,6 +196,27 @@ class SameOutcome:
 
     These are the weights of Berk et al. (2017). The response must have ties, as classes and
     counts do.
+
+    See Also
+    --------
+    IndividualFairness : Takes it.
+    Closeness : For responses without ties.
+
+    References
+    ----------
+    .. [1] Berk et al. (2017), A convex framework for fair regression.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge.fairness import IndividualFairness, SameOutcome
+    >>> individual = IndividualFairness(SameOutcome())
+    >>> model = FairRidgeClassifier(0.1, sensitive="Gender", definition=individual).fit(X, y)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.1000
     """
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
@@ -153,6 +239,27 @@ class Closeness:
     scale : float, optional
         Distance at which the weight of a pair has fallen to 1/e; by default the
         standard deviation of y in the rows that are compared.
+
+    See Also
+    --------
+    IndividualFairness : Takes it.
+    SameOutcome : For classes and counts.
+
+    References
+    ----------
+    .. [1] Berk et al. (2017), A convex framework for fair regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import Closeness, IndividualFairness
+    >>> model = FairRidgeRegressor(0.1, definition=IndividualFairness(Closeness(scale=0.5)))
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.1000
     """
 
     scale: float | None = None
@@ -185,6 +292,28 @@ class PairwiseDistance:
     distance : callable
         ``distance(a, b)`` with `a` of shape (k, 1) and `b` of shape (1, n),
         returning distances of shape (k, n).
+
+    See Also
+    --------
+    AbsoluteDifference : Exact without looking at pairs.
+    IndividualFairness : Takes it.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.fairness import IndividualFairness, PairwiseDistance
+    >>> cubes = PairwiseDistance(lambda a, b: abs(a - b) ** 3)
+    >>> model = FairRidgeRegressor(0.1, definition=IndividualFairness(cubes))
+    >>> print(f"{model.fit(X, y, sensitive_features=S).unfairness_:.4f}")
+    0.1000
     """
 
     distance: Callable[[Any, Any], Any]

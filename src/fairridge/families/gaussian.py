@@ -13,7 +13,28 @@ from fairridge.families.base import SinglePredictor
 
 @dataclass(frozen=True)
 class Gaussian(SinglePredictor):
-    """E(y) = η, with the residual sum of squares as deviance."""
+    """E(y) = η, with the residual sum of squares as deviance.
+
+    See Also
+    --------
+    fairridge.FairRidgeRegressor : Its default family.
+
+    References
+    ----------
+    .. [1] "The model" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.families import Gaussian
+    >>> model = FairRidgeRegressor(0.05, family=Gaussian()).fit(X, y, sensitive_features=S)
+    >>> print(model.status_)
+    converged
+    """
 
     name = "gaussian"
     link = "identity"

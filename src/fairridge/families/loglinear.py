@@ -83,7 +83,30 @@ def power_pearson(family: LogLink, y: Floats, eta: Floats, weight: Floats) -> fl
 
 @dataclass(frozen=True)
 class Poisson(LogLink):
-    """Counts, or rates with weights: D = 2Σ(y log(y/μ) − y + μ)."""
+    """Counts, or rates with weights: D = 2Σ(y log(y/μ) − y + μ).
+
+    See Also
+    --------
+    QuasiPoisson : With a free dispersion.
+    NegativeBinomial : For counts that vary more.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.4.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> counts = rng.poisson(np.exp(y / 3))
+    >>> model = FairRidgeRegressor(0.02, family="poisson", definition="mean-parity")
+    >>> print(f"{model.fit(X, counts, sensitive_features=S).unfairness_:.4f}")
+    0.0200
+    """
 
     name = "poisson"
     power = 1.0
@@ -108,7 +131,27 @@ class Poisson(LogLink):
 
 @dataclass(frozen=True)
 class Gamma(LogLink):
-    """Positive amounts: D = 2Σ(log(μ/y) + y/μ − 1)."""
+    """Positive amounts: D = 2Σ(log(μ/y) + y/μ − 1).
+
+    See Also
+    --------
+    Tweedie : Amounts with zeros.
+
+    References
+    ----------
+    .. [1] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> model = FairRidgeRegressor(0.02, family="gamma", definition="mean-parity")
+    >>> print(model.fit(X, np.exp(y), sensitive_features=S).status_)
+    converged
+    """
 
     name = "gamma"
     power = 2.0
@@ -152,6 +195,30 @@ class Tweedie(LogLink):
     ----------
     power : float, default=1.5
         Strictly between 1 (poisson) and 2 (gamma).
+
+    See Also
+    --------
+    Gamma : Amounts without zeros.
+    Poisson : Counts.
+
+    References
+    ----------
+    .. [1] Jørgensen (1987), Exponential dispersion models, Journal of the Royal Statistical
+        Society B 49, 127–162.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.families import Tweedie
+    >>> costs = np.where(y > 0, np.exp(y), 0.0)
+    >>> model = FairRidgeRegressor(0.02, family=Tweedie(power=1.6), definition="mean-parity")
+    >>> print(model.fit(X, costs, sensitive_features=S).status_)
+    converged
     """
 
     power: float = 1.5

@@ -30,6 +30,24 @@ class Multinomial(ClassFamily):
         K; the response holds codes 0 to K − 1.
     class_weights : tuple of float, optional
         Weights of the classes in the deviance, beside those of the rows.
+
+    See Also
+    --------
+    Binomial : For two classes.
+    fairridge.FairRidgeClassifier : Fits it.
+
+    References
+    ----------
+    .. [1] Friedman, Hastie and Tibshirani (2010), Regularization paths for generalized
+        linear models via coordinate descent, Journal of Statistical Software 33, 1.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge.families import Multinomial
+    >>> print(Multinomial(3).name, Multinomial(3).n_classes)
+    multinomial 3
     """
 
     n_classes: int

@@ -34,6 +34,29 @@ class NegativeBinomial(LogLink):
         likelihood together with the coefficients of the model without a bound,
         and then held for all bounds. `family_.dispersion` of a fitted model has
         the estimate, which is 0 if counts vary less than Poisson counts.
+
+    See Also
+    --------
+    Poisson : For counts whose variance is their mean.
+    QuasiPoisson : A variance proportional to the mean.
+
+    References
+    ----------
+    .. [1] Hilbe (2011), Negative binomial regression, 2nd edition: NB2.
+    .. [2] "Other responses" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.families import NegativeBinomial
+    >>> counts = rng.poisson(np.exp(y / 3))
+    >>> model = FairRidgeRegressor(0.02, family=NegativeBinomial(0.5), definition="mean-parity")
+    >>> print(model.fit(X, counts, sensitive_features=S).family_.dispersion)
+    0.5
     """
 
     dispersion: float | None = None

@@ -71,6 +71,20 @@ class RowSums:
     coupling : callable or None
         For families whose rows are not independent (Cox): maps the columns Z
         of shape (n, k) to the (k, k) matrix to be subtracted from Zᵀdiag(curvature)Z.
+
+    See Also
+    --------
+    Family : Its methods return it.
+
+    References
+    ----------
+    .. [1] "How λ(r) is found" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge.families import RowSums
+    >>> print(RowSums(deviance=3.5).gradient is None)
+    True
     """
 
     deviance: float

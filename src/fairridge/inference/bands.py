@@ -45,6 +45,27 @@ class PathBands:
         Confidence of each band.
     backend : object
         The frame library of the input.
+
+    See Also
+    --------
+    fairridge.FairnessPath : Its `bands` returns this.
+    Inference : Intervals for one bound.
+
+    References
+    ----------
+    .. [1] "Bands over a path" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> path = FairRidgeRegressor().path(X, y, sensitive_features=S, unfairness=[0, 0.1, 1])
+    >>> bands = path.bands()
+    >>> print(bands.estimate.shape, bands.confidence)
+    (3, 3) 0.95
     """
 
     names: tuple[str, ...]

@@ -59,6 +59,26 @@ class Certificate:
     rows_needed : int or None
         If not granted, the rows that would suffice for the fit at r = 0, and None if
         no number would; else `n_rows`.
+
+    See Also
+    --------
+    certify : Finds it.
+    fairridge.rows_needed : How many rows certify a bound.
+
+    References
+    ----------
+    .. [1] "The bound in the population" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> model = FairRidgeRegressor(0.2, confidence=0.95).fit(X, y, sensitive_features=S)
+    >>> print(model.certificate_.granted, round(model.certificate_.training_bound, 3))
+    True 0.095
     """
 
     bound: float
@@ -177,6 +197,25 @@ def rows_needed(
         1 − δ.
     training_bound : float, optional
         r′ < r, to fit with; by default 0, the fewest rows.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    See Also
+    --------
+    fairridge.inference.Certificate : What is promised.
+
+    References
+    ----------
+    .. [1] "The bound in the population" in docs/inference.md.
+
+    Examples
+    --------
+    >>> from fairridge import rows_needed
+    >>> rows_needed(0.05, sensitive_columns=1)
+    73
     """
     check_certified(unfairness, sensitive_columns, confidence)
     training = 0.0 if training_bound is None else float(training_bound)

@@ -63,6 +63,31 @@ def certify(
     method : {"auto", "closed-form", "draws"}, default="auto"
         The noncentral F of `upper_bound`, or draws of the population; "auto" is the first for
         gaussian models.
+
+    Returns
+    -------
+    Certificate
+        With the bound to fit with, and whether it is granted.
+
+    See Also
+    --------
+    Certificate : What it returns.
+    fairridge.rows_needed : How many rows certify a bound.
+
+    References
+    ----------
+    .. [1] "The bound in the population" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> model = FairRidgeRegressor(0.2, confidence=0.95)  # its fit calls this function
+    >>> print(model.fit(X, y, sensitive_features=S).certificate_.granted)
+    True
     """
     check_certified(unfairness, max(problem.basis.sensitive.rank, 1), confidence)
     return certify_each(problem, np.array([unfairness]), confidence, method)[0]

@@ -39,6 +39,26 @@ class RowProducts:
     own, other : ndarray of shape (w, w)
         Sums of products of terms, with the bound as it is and, if it may be otherwise, in the
         other case; the latter is empty if there is none.
+
+    See Also
+    --------
+    fairridge.row_products : Makes it.
+
+    References
+    ----------
+    .. [1] "How it is computed" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> from fairridge import FairRidgeRegressor, row_products, sources
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"])
+    >>> moments = sources.moments(rows)
+    >>> model = FairRidgeRegressor(0.05).fit(moments)
+    >>> print(row_products(model, moments, rows).n_rows)
+    40
     """
 
     model: str

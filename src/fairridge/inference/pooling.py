@@ -59,6 +59,35 @@ class PooledInference:
         Number of models.
     n_rows : int
         Number of rows of all models together.
+
+    See Also
+    --------
+    pool : Makes it.
+
+    References
+    ----------
+    .. [1] Cochran (1954), The combination of estimates from different experiments,
+        Biometrics 10, 101–129.
+    .. [2] "Models of several parties" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.inference import pool
+    >>> parts = [slice(0, 50), slice(50, 100)]
+    >>> inferences = [
+    ...     FairRidgeRegressor(0.1)
+    ...     .fit(X[part], y[part], sensitive_features=S[part])
+    ...     .inference(X[part], y[part], sensitive_features=S[part])
+    ...     for part in parts
+    ... ]
+    >>> found = pool(inferences)
+    >>> print(found.n_models, found.n_rows, found.effects)
+    2 100 fixed
     """
 
     names: tuple[str, ...]
@@ -153,6 +182,17 @@ def pool(inferences: Sequence[Inference], effects: Effects = "fixed") -> PooledI
     -------
     PooledInference
         Combined coefficients with standard errors, and how far models differ.
+
+    See Also
+    --------
+    PooledInference : What it returns.
+    fairridge.sources.moments : The model of all rows together, without sharing rows.
+
+    References
+    ----------
+    .. [1] DerSimonian and Laird (1986), Meta-analysis in clinical trials, Controlled
+        Clinical Trials 7, 177–188.
+    .. [2] "Models of several parties" in docs/inference.md.
 
     Examples
     --------

@@ -73,6 +73,30 @@ class Inference:
         The frame library of the input.
     predictor : Predictor or None
         How the model predicts new rows.
+
+    See Also
+    --------
+    fairridge.FairRidgeRegressor : Its `inference(X, y)` returns this.
+    fairridge.inference.pool : Models of several parties, combined.
+
+    References
+    ----------
+    .. [1] MacKinnon and White (1985), Some heteroskedasticity-consistent covariance matrix
+        estimators with improved finite sample properties, Journal of Econometrics 29,
+        305–325.
+    .. [2] "How it is computed" in docs/inference.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> model = FairRidgeRegressor(0.05).fit(X, y, sensitive_features=S)
+    >>> found = model.inference(X, y, sensitive_features=S)
+    >>> print(found.names, found.standard_errors.round(3))
+    ('(intercept)', 's0', 'x0') [0.138 0.1   0.143]
     """
 
     raw: Estimates

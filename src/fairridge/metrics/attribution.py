@@ -38,6 +38,29 @@ class Attribution:
         R² of the attribute alone, and what it adds to all the others.
     total : float
         R²_S of all attributes together.
+
+    See Also
+    --------
+    fairridge.attribution : Makes it.
+
+    References
+    ----------
+    .. [1] Lindeman, Merenda and Gold (1980), Introduction to bivariate and multivariate
+        analysis.
+    .. [2] docs/audit.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import attribution
+    >>> found = attribution(model)
+    >>> print(abs(found.shares.sum() - found.total) < 1e-12)
+    True
     """
 
     attributes: tuple[str, ...]
@@ -172,6 +195,27 @@ class Proxies:
     telling : Telling or None
         How well each predictor predicts each attribute on held-out rows, if rows
         were given.
+
+    See Also
+    --------
+    fairridge.proxies : Makes it.
+
+    References
+    ----------
+    .. [1] "The model" in docs/model.md: η = c + S(α − Bβ) + Xβ.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import proxies
+    >>> found = proxies(model)
+    >>> print(found.sensitive, found.to_frame()["term"].tolist())
+    ('Age', 'Gender[Male]') ['Duration', '(sensitive)']
     """
 
     predictors: tuple[str, ...]

@@ -134,6 +134,29 @@ def audit(
     Returns
     -------
     Audit
+
+    See Also
+    --------
+    fairridge.metrics.Audit : What it returns.
+    fairridge.report : A page for people who do not read tables.
+    fairridge.Monitor : The same question, again and again.
+
+    References
+    ----------
+    .. [1] docs/audit.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import audit
+    >>> found = audit(y, model.predict_proba(X), sensitive_features=X[["Gender"]], favorable="GOOD")
+    >>> print(f"{found.demographic_parity_difference:.3f}")
+    0.016
     """
     check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)

@@ -62,6 +62,24 @@ class Audit(Between):
         R² of the predictions on what a flexible learner makes of S, on rows that it has not
         seen; below zero if it explains nothing. Far above `means_share`, predictions depend on
         S in ways that are not linear.
+
+    See Also
+    --------
+    fairridge.audit : Makes it.
+
+    References
+    ----------
+    .. [1] docs/audit.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import audit
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.choice(["a", "b"], 200)
+    >>> found = audit(rng.random(200) < 0.5, np.full(200, 0.5), sensitive_features=group)
+    >>> print(found.kind, found.confidence)
+    classification 0.95
     """
 
     kind: str

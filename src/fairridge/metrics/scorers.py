@@ -142,6 +142,10 @@ def make_fairness_scorer(
     --------
     refit_within : Choose the most accurate model within a bound.
 
+    References
+    ----------
+    .. [1] docs/guides/pipelines.md.
+
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
@@ -172,6 +176,25 @@ def refit_within(
     callable
         For ``GridSearchCV(…, refit=refit_within(0.05))``. If no candidate is within the bound,
         the fairest is taken, with a `BoundWarning`.
+
+    See Also
+    --------
+    make_fairness_scorer : The scorer that it reads.
+
+    References
+    ----------
+    .. [1] docs/guides/pipelines.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge.metrics import refit_within
+    >>> results = {
+    ...     "mean_test_score": np.array([0.8, 0.7, 0.6]),
+    ...     "mean_test_unfairness": np.array([-0.2, -0.04, -0.01]),
+    ... }
+    >>> refit_within(0.05)(results)
+    1
     """
     r = float(check_bound(unfairness)[0])
 

@@ -72,6 +72,28 @@ class Fit:
     moved : bool
         Whether the rows are others than those of the fit, so that S and U are not
         orthogonal.
+
+    See Also
+    --------
+    fairridge.fairness.Definition : Looks at it.
+
+    References
+    ----------
+    .. [1] "The model" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> def half(fit):
+    ...     return abs(fit.alpha).max() / abs(fit.unconstrained().alpha).max()
+    ...
+    >>> model = FairRidgeRegressor(0.5, definition=half).fit(X, y, sensitive_features=S)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.5000
     """
 
     lambda_: float

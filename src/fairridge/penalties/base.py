@@ -9,7 +9,25 @@ from fairridge.solvers import Spectrum
 
 
 class Penalty(Protocol):
-    """λ·(αᵀKα + 2·l1·‖α‖₁) on the scaled columns of S, for λ ≥ 0."""
+    """λ·(αᵀKα + 2·l1·‖α‖₁) on the scaled columns of S, for λ ≥ 0.
+
+    See Also
+    --------
+    Ridge : The default.
+    SecularPenalty : Those with a fast search.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.2.
+    .. [2] "Penalties on α" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge.penalties import Lasso, Penalty
+    >>> penalty: Penalty = Lasso()
+    >>> print(penalty.name, penalty.l1)
+    lasso 1.0
+    """
 
     @property
     def name(self) -> str:
@@ -31,7 +49,23 @@ class Penalty(Protocol):
 
 @runtime_checkable
 class SecularPenalty(Penalty, Protocol):
-    """A penalty for which 1/‖Sα(λ)‖ is concave in λ, so that Newton's method is monotone."""
+    """A penalty for which 1/‖Sα(λ)‖ is concave in λ, so that Newton's method is monotone.
+
+    See Also
+    --------
+    Ridge : One of them.
+    Penalty : What any penalty offers.
+
+    References
+    ----------
+    .. [1] "How it is solved" in docs/model.md: the secular equation.
+
+    Examples
+    --------
+    >>> from fairridge.penalties import Lasso, Radial, SecularPenalty
+    >>> print(isinstance(Radial(), SecularPenalty), isinstance(Lasso(), SecularPenalty))
+    True False
+    """
 
     def length(
         self, spectrum: Spectrum, projection: Floats, lambda_: Floats

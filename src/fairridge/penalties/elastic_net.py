@@ -20,6 +20,28 @@ class ElasticNet:
     ----------
     l1_ratio : float, default=0.5
         Share of the absolute values, in (0, 1].
+
+    See Also
+    --------
+    Lasso : Absolute values alone.
+    Ridge : Squares alone.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.2.
+    .. [2] "Penalties on α" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.penalties import ElasticNet
+    >>> model = FairRidgeRegressor(0.05, penalty=ElasticNet(0.3)).fit(X, y, sensitive_features=S)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.0500
     """
 
     l1_ratio: float = 0.5
@@ -61,7 +83,34 @@ class ElasticNet:
 
 @dataclass(frozen=True)
 class Lasso(ElasticNet):
-    """2λ‖α‖₁: attributes leave the model one by one as r falls."""
+    """2λ‖α‖₁: attributes leave the model one by one as r falls.
+
+    Parameters
+    ----------
+    l1_ratio : float, default=1.0
+        Share of the absolute values; 1 is the lasso.
+
+    See Also
+    --------
+    ElasticNet : With squares beside the absolute values.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 4.2.
+    .. [2] "Penalties on α" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> S = np.column_stack([S, rng.normal(size=100)])
+    >>> model = FairRidgeRegressor(0.05, penalty="lasso").fit(X, y, sensitive_features=S)
+    >>> print((model.alpha_ != 0).tolist())
+    [True, False]
+    """
 
     l1_ratio: float = 1.0
     name = "lasso"

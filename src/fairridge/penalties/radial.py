@@ -17,6 +17,26 @@ class Radial:
     Among all α with the same VAR(Sα) this one fits the training data best,
     with β fixed: it keeps the direction of Sα_OLS, whereas a ridge turns it towards
     the directions in which S varies most.
+
+    See Also
+    --------
+    Ridge : The default.
+
+    References
+    ----------
+    .. [1] "Penalties on α" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.penalties import Radial
+    >>> model = FairRidgeRegressor(0.05, penalty=Radial()).fit(X, y, sensitive_features=S)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.0500
     """
 
     name = "radial"

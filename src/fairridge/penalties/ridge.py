@@ -12,7 +12,30 @@ from fairridge.solvers import Spectrum, shrinking_length
 
 @dataclass(frozen=True)
 class Ridge:
-    """λ‖α‖²: every direction i of S shrinks by lᵢ/(lᵢ+λ) (paper, section 3.1)."""
+    """λ‖α‖²: every direction i of S shrinks by lᵢ/(lᵢ+λ) (paper, section 3.1).
+
+    See Also
+    --------
+    Radial : The same shrinkage in all directions.
+    ElasticNet : Drops attributes.
+
+    References
+    ----------
+    .. [1] Scutari, Panero and Proissl (2022), section 3.1.
+    .. [2] "Penalties on α" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge.penalties import Ridge
+    >>> model = FairRidgeRegressor(0.05, penalty=Ridge()).fit(X, y, sensitive_features=S)
+    >>> print(f"{model.lambda_:.1f}")
+    340.6
+    """
 
     name = "ridge"
     l1 = 0.0

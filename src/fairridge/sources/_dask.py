@@ -17,7 +17,34 @@ FAN_IN = 8
 
 
 class DaskRows(RowSource):
-    """Rows of a dask.dataframe; see `dask`."""
+    """Rows of a dask.dataframe; see `dask`.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    ordered : bool
+        False: partitions come in any order.
+
+    See Also
+    --------
+    dask : Makes it.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.dask(dd.from_pandas(people, npartitions=2), response="wage", sensitive="sex")
+    >>> print(type(rows).__name__, rows.ordered)
+    DaskRows False
+    """
 
     def __init__(self, collection: Any, *roles: Any) -> None:
         self.roles = assign_roles(column_types(collection._meta), *roles)
@@ -85,6 +112,31 @@ def dask(
         The rows.
     response, sensitive, predictors, weight, offset, exposure
         As in `parquet`.
+
+    Returns
+    -------
+    DaskRows
+        What `fit`, `path` and `predict` take instead of (X, y).
+
+    See Also
+    --------
+    parquet : Rows in files.
+    spark : Rows on a Spark cluster.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> from fairridge import FairRidgeRegressor, sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.dask(dd.from_pandas(people, npartitions=2), response="wage", sensitive="sex")
+    >>> print(FairRidgeRegressor(0.05).fit(rows).status_)
+    inactive
     """
     try:
         import dask.dataframe as dd

@@ -16,7 +16,33 @@ from fairridge.sources.source import RowSource
 
 
 class FrameRows(RowSource):
-    """Rows of a frame; see `frame`."""
+    """Rows of a frame; see `frame`.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    ordered : bool
+        True: batches come in the order of the rows.
+
+    See Also
+    --------
+    frame : Makes it.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"], batch_rows=10)
+    >>> print(rows.roles.sensitive)
+    ('sex',)
+    """
 
     ordered = True
 
@@ -68,5 +94,29 @@ def frame(
         As in `parquet`.
     batch_rows : int, optional
         Rows per batch.
+
+    Returns
+    -------
+    FrameRows
+        What `fit`, `path` and `predict` take instead of (X, y).
+
+    See Also
+    --------
+    parquet : Rows in files.
+    moments : What parties share instead of rows.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeRegressor, sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"])
+    >>> print(FairRidgeRegressor(0.05).fit(rows).coef_names_.tolist())
+    ['sex[m]', 'age']
     """
     return FrameRows(data, batch_rows, response, sensitive, predictors, weight, offset, exposure)

@@ -32,7 +32,37 @@ BUFFER_BYTES = 1 << 20
 
 
 class ParquetRows(RowSource):
-    """Rows in Parquet files; see `parquet`."""
+    """Rows in Parquet files; see `parquet`.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    ordered : bool
+        True: files are read one after the other.
+
+    See Also
+    --------
+    parquet : Makes it.
+    ParquetPredictions : What its predictions are.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> folder = tempfile.mkdtemp()
+    >>> people.to_parquet(f"{folder}/people.parquet")
+    >>> rows = sources.parquet(folder, response="wage", sensitive=["sex"])
+    >>> print(rows.roles.sensitive, rows.ordered)
+    ('sex',) True
+    """
 
     ordered = True
 
@@ -156,6 +186,28 @@ class ParquetPredictions:
         The rows.
     predictor : BatchPredictor
         The model.
+
+    See Also
+    --------
+    ParquetRows : The rows.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fairridge import FairRidgeRegressor, sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> folder = tempfile.mkdtemp()
+    >>> people.to_parquet(f"{folder}/people.parquet")
+    >>> rows = sources.parquet(folder, response="wage", sensitive=["sex"])
+    >>> model = FairRidgeRegressor(0.05).fit(rows)
+    >>> print(sum(len(table) for table in model.predict(rows)))
+    40
     """
 
     def __init__(self, source: ParquetRows, predictor: BatchPredictor) -> None:
@@ -259,12 +311,33 @@ def parquet(
     batch_rows : int, optional
         Rows per batch; by default as many as take about 16 MB.
 
+    Returns
+    -------
+    ParquetRows
+        What `fit`, `path` and `predict` take instead of (X, y).
+
+    See Also
+    --------
+    dask : Rows on a Dask cluster.
+    spark : Rows on a Spark cluster.
+    moments : What parties share instead of rows.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
     Examples
     --------
+    >>> import tempfile
     >>> from fairridge import FairRidgeRegressor, sources
-    >>> people = sources.parquet("people/*.parquet", response="wage", sensitive=["sex", "age"])
-    ... # doctest: +SKIP
-    >>> model = FairRidgeRegressor(unfairness=0.05).fit(people)  # doctest: +SKIP
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> folder = tempfile.mkdtemp()
+    >>> people.to_parquet(f"{folder}/people.parquet")
+    >>> rows = sources.parquet(f"{folder}/*.parquet", response="wage", sensitive=["sex"])
+    >>> print(FairRidgeRegressor(unfairness=0.05).fit(rows).status_)
+    inactive
     """
     try:
         import pyarrow.parquet  # noqa: F401

@@ -21,7 +21,35 @@ MOST_ON_DRIVER = 16
 
 
 class SparkRows(RowSource):
-    """Rows of a Spark DataFrame; see `spark`."""
+    """Rows of a Spark DataFrame; see `spark`.
+
+    Attributes
+    ----------
+    roles : Roles
+        Which columns are what.
+    ordered : bool
+        False: partitions come in any order.
+
+    See Also
+    --------
+    spark : Makes it.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> session = SparkSession.builder.master("local[1]").getOrCreate()
+    >>> rows = sources.spark(session.createDataFrame(people), response="wage", sensitive="sex")
+    >>> print(type(rows).__name__, rows.ordered)
+    SparkRows False
+    """
 
     def __init__(self, data: Any, *roles: Any) -> None:
         self.roles = assign_roles(column_types(data.limit(0).toArrow()), *roles)
@@ -178,6 +206,32 @@ def spark(
         The rows.
     response, sensitive, predictors, weight, offset, exposure
         As in `parquet`.
+
+    Returns
+    -------
+    SparkRows
+        What `fit`, `path` and `predict` take instead of (X, y).
+
+    See Also
+    --------
+    parquet : Rows in files.
+    dask : Rows on a Dask cluster.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from fairridge import FairRidgeRegressor, sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> session = SparkSession.builder.master("local[1]").getOrCreate()
+    >>> rows = sources.spark(session.createDataFrame(people), response="wage", sensitive="sex")
+    >>> print(FairRidgeRegressor(0.05).fit(rows).status_)
+    inactive
     """
     if not hasattr(data, "mapInArrow"):
         raise TypeError(

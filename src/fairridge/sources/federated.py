@@ -44,6 +44,27 @@ class RowMoments:
         The columns and their levels.
     moments : Moments
         Number, weight, means and scatter of the encoded rows.
+
+    See Also
+    --------
+    moments : Makes it.
+
+    References
+    ----------
+    .. [1] "How it is solved" in docs/model.md.
+
+    Examples
+    --------
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> halves = [people[:20], people[20:]]
+    >>> held = [sources.frame(half, response="wage", sensitive=["sex"]) for half in halves]
+    >>> levels = sources.count_levels(held[0]) + sources.count_levels(held[1])
+    >>> first, second = (sources.moments(rows, level_counts=levels) for rows in held)
+    >>> print((first + second).moments.n_rows)
+    40
     """
 
     level_counts: LevelCounts
@@ -131,6 +152,30 @@ def count_levels(source: RowSource) -> LevelCounts:
     ----------
     source : RowSource
         Rows of `parquet`, `dask`, `spark` or `frame`.
+
+    Returns
+    -------
+    LevelCounts
+        Weights of levels that add up over parties.
+
+    See Also
+    --------
+    LevelCounts : What it returns.
+    moments : The next step.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"])
+    >>> print(sources.count_levels(rows).levels)
+    {'sex': {'f': 20.0, 'm': 20.0}}
     """
     return source.count_levels()
 
@@ -145,6 +190,31 @@ def moments(source: RowSource, *, level_counts: LevelCounts | None = None) -> Ro
     level_counts : LevelCounts, optional
         Of all parties together; needed if some columns have levels and
         the moments of several parties are to be added.
+
+    Returns
+    -------
+    RowMoments
+        Small matrices that add up over parties.
+
+    See Also
+    --------
+    RowMoments : What it returns.
+    count_levels : What parties share first.
+
+    References
+    ----------
+    .. [1] "How it is solved" in docs/model.md.
+    .. [2] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeRegressor, sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"])
+    >>> print(FairRidgeRegressor(0.05).fit(sources.moments(rows)).status_)
+    inactive
     """
     known = source.count_levels() if level_counts is None else level_counts
     return RowMoments(known, rows_of_party(source, known).moments())

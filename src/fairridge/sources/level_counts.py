@@ -65,6 +65,25 @@ class LevelCounts:
         For every column of text or categories: weight of each level.
     labels : dict or None
         Weight of each label of the response, where it was asked for.
+
+    See Also
+    --------
+    count_levels : Makes it.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from fairridge import sources
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 20, "age": range(40)})
+    >>> people["wage"] = people["age"] % 7 + people["age"]
+    >>> rows = sources.frame(people, response="wage", sensitive=["sex"])
+    >>> levels = sources.count_levels(rows)
+    >>> print((levels + levels).levels)
+    {'sex': {'f': 40.0, 'm': 40.0}}
     """
 
     roles: Roles

@@ -23,6 +23,21 @@ class RowSource(ABC):
         Which columns are what.
     ordered : bool
         Whether `map_batches` goes through the rows one batch after the other, in their order.
+
+    See Also
+    --------
+    frame : The shortest source to read before you write your own.
+    parquet : Rows in files.
+
+    References
+    ----------
+    .. [1] docs/larger-than-memory.md.
+
+    Examples
+    --------
+    >>> from fairridge.sources import FrameRows, ParquetRows, RowSource
+    >>> print(issubclass(FrameRows, RowSource), ParquetRows.ordered)
+    True True
     """
 
     roles: Roles

@@ -36,12 +36,22 @@ class FairStackingClassifier(ClassifierMixin, FairStacking):
     classes_ : ndarray of shape (K,)
         Class labels, sorted.
 
+    See Also
+    --------
+    FairStackingRegressor : The same for numbers, counts and amounts.
+    FairRidgeClassifier : The layer.
+
     Notes
     -----
     The certificate of `confidence` is about a model with fixed features. It holds as it is
     if scores were learned on other rows: with prefit=True (not blind), or with
     certification="split". With refitted learners it takes the out-of-fold scores for those
     of new rows, and is approximate, checked by simulation only.
+
+    References
+    ----------
+    .. [1] Wolpert (1992), Stacked generalization, Neural Networks 5, 241–259.
+    .. [2] "Bounds on predicted means" in docs/model.md.
 
     Examples
     --------

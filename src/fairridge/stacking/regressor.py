@@ -35,6 +35,30 @@ class FairStackingRegressor(RegressorMixin, FairStacking):
         As in `FairStackingClassifier`.
     unfairness_, dependence_, status_, converged_, certificate_, family_ : object
         Those of the layer.
+
+    See Also
+    --------
+    FairStackingClassifier : The same for classes.
+    FairRidgeRegressor : The layer.
+
+    References
+    ----------
+    .. [1] Wolpert (1992), Stacked generalization, Neural Networks 5, 241–259.
+    .. [2] "The model" in docs/model.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import FairRidgeRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> S, X, noise = rng.normal(size=(3, 100, 1))
+    >>> y = (S + X + noise)[:, 0]
+    >>> from fairridge import FairStackingRegressor
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    >>> model = FairStackingRegressor(tree, 0.05, random_state=0).fit(X, y, sensitive_features=S)
+    >>> print(f"{model.unfairness_:.3f}")
+    0.050
     """
 
     _: KW_ONLY

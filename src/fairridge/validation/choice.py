@@ -80,6 +80,27 @@ class ChosenBound:
         The outcome that the rule is about.
     passed_over : tuple of str
         Groups of held-out rows that are below the rule's `minimum_share`, with their shares.
+
+    See Also
+    --------
+    fairridge.choose_bound : Makes it.
+
+    References
+    ----------
+    .. [1] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge import choose_bound
+    >>> from fairridge.rules import MeanGap
+    >>> model = FairRidgeClassifier(sensitive="Gender", definition="mean-parity")
+    >>> found = choose_bound(model, X[:500], y[:500], X[500:], y[500:], rule=MeanGap(0.1))
+    >>> print(found.model is not None, found.confidence, len(found.steps) > 1)
+    True 0.9 True
     """
 
     unfairness: float | None
@@ -207,6 +228,31 @@ def choose_bound(
     -------
     ChosenBound
         The tested model. To refit it on all rows voids the guarantee.
+
+    See Also
+    --------
+    fairridge.rules.AdverseImpact : The four-fifths rule.
+    fairridge.rules.OpportunityGap : A rule on true-positive rates.
+    fairridge.Monitor : Whether the bound keeps on new rows.
+
+    References
+    ----------
+    .. [1] Bauer (1991), Multiple testing in clinical trials, Statistics in Medicine 10,
+        871–890.
+    .. [2] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge import choose_bound
+    >>> from fairridge.rules import MeanGap
+    >>> model = FairRidgeClassifier(sensitive="Gender", definition="mean-parity")
+    >>> found = choose_bound(model, X[:500], y[:500], X[500:], y[500:], rule=MeanGap(0.1))
+    >>> print(found.granted, found.unfairness)
+    True 1.0
     """
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")

@@ -118,6 +118,16 @@ def compare(
         unconstrained model and those that are known by name. People whose
         attribute is missing are a group of their own.
 
+    Returns
+    -------
+    Comparison
+        One record per model and bound.
+
+    See Also
+    --------
+    fairridge.cross_validate : One kind of model, in more detail.
+    fairridge.validation.Comparison : What it returns.
+
     Notes
     -----
     A model that refuses the data (more than two classes, a missing library) is
@@ -126,6 +136,21 @@ def compare(
     as they are, like the others. A model uses S at prediction if its predictions change once the
     attributes of rows are exchanged. What models warn of is kept in `warnings`.
     Every bound has the result that it has if nothing else is asked for.
+
+    References
+    ----------
+    .. [1] docs/peers.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge import compare
+    >>> found = compare(X, y, sensitive="Gender", models=["FGRRM"], unfairness=0.01, cv=2)
+    >>> print(found.to_frame()["model"].tolist())
+    ['unconstrained', 'fair ridge (FGRRM)']
     """
     backend = as_table(X).backend
     if np.ndim(y) == 2 and np.shape(y)[1] == 2:

@@ -94,6 +94,25 @@ class Comparison:
         For blind models, whose bound has changed signs of predictors: model, bound, and
         both coefficients of each predictor with their standard errors, as in
         `sign_flips_` of the model.
+
+    See Also
+    --------
+    fairridge.compare : Makes it.
+
+    References
+    ----------
+    .. [1] docs/peers.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> from fairridge import compare
+    >>> found = compare(X, y, sensitive="Gender", models=["FGRRM"], unfairness=0.01, cv=2)
+    >>> print(found.loss_name, found.favorable.label, len(found.records))
+    mean deviance GOOD 2
     """
 
     records: tuple[dict[str, Any], ...]

@@ -40,6 +40,27 @@ class MonitorState:
     n_surprises : int
         Bets that lost more than all that was staked, as no bet before had: the guarantee is
         for streams without them. Predicted probabilities and categorical attributes have none.
+
+    See Also
+    --------
+    fairridge.Monitor : Its `update` returns this.
+
+    References
+    ----------
+    .. [1] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import Monitor
+    >>> state = Monitor(model, unfairness=0.05).update(X)
+    >>> print(state.n_rows, state.alarm)
+    1000 False
     """
 
     wealth: float
@@ -80,6 +101,11 @@ class Monitor:
         definitions, such as a share of deviance, and models that are not of fairridge do not
         bound R²: then `unfairness` must be given, and R² of the predicted means is watched.
 
+    See Also
+    --------
+    fairridge.audit : One look at some rows.
+    fairridge.choose_bound : The bound to watch.
+
     Notes
     -----
     Each eight rows are a bet that R² ≤ r makes unfavorable: with h = sᵀa on the scale of the
@@ -93,6 +119,25 @@ class Monitor:
     nobody has seen yet. Then the largest stake is such that the largest loss so far would cost
     half of it, and bets that cost all of it are counted. Given controls, regressions on these
     are estimated, and the guarantee is for large samples.
+
+    References
+    ----------
+    .. [1] Waudby-Smith and Ramdas (2024), Estimating means of bounded random variables by
+        betting, Journal of the Royal Statistical Society B 86, 1–27.
+    .. [2] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import Monitor
+    >>> monitor = Monitor(model, unfairness=0.05)
+    >>> print(monitor.update(X).alarm)
+    False
     """
 
     def __init__(

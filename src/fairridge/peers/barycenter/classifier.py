@@ -64,6 +64,24 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
     See Also
     --------
     BarycenterRegressor : The same for numbers, with the formulas.
+
+    References
+    ----------
+    .. [1] Chzhen, Denis, Hebiri, Oneto and Pontil (2020), Fair regression with Wasserstein
+        barycenters, NeurIPS.
+    .. [2] docs/peers.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import BarycenterClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> group, x = rng.choice(["a", "b"], 200), rng.normal(size=200)
+    >>> y = x + (group == "a") + rng.normal(size=200) > 0
+    >>> model = BarycenterClassifier(0).fit(x[:, None], y, sensitive_features=group)
+    >>> fitted = model.predict_proba(x[:, None], sensitive_features=group)[:, 1]
+    >>> print(abs(fitted[group == "a"].mean() - fitted[group == "b"].mean()) < 0.02)
+    True
     """
 
     predict = _labels.predict

@@ -68,6 +68,11 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     status_ : str
         "inactive" if the predictions are those of the regression, else "converged".
 
+    See Also
+    --------
+    BarycenterClassifier : The same for probabilities.
+    FairStackingRegressor : A bound for any learner and any S.
+
     Notes
     -----
     The paper breaks ties by random jitter. Here an atom of a group's
@@ -75,6 +80,23 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
     which needs no jitter and gives all groups exactly the same mean in
     training. T is linear between the predictions of training and constant
     beyond them.
+
+    References
+    ----------
+    .. [1] Chzhen, Denis, Hebiri, Oneto and Pontil (2020), Fair regression with Wasserstein
+        barycenters, NeurIPS.
+    .. [2] docs/peers.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import BarycenterRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> group, x = rng.choice(["a", "b"], 200), rng.normal(size=200)
+    >>> model = BarycenterRegressor(0).fit(x[:, None], x + (group == "a"), sensitive_features=group)
+    >>> fitted = model.predict(x[:, None], sensitive_features=group)
+    >>> print(abs(fitted[group == "a"].mean() - fitted[group == "b"].mean()) < 0.02)
+    True
     """
 
     _score_name: ClassVar[str] = "R²"

@@ -41,6 +41,15 @@ class BlindExactRegressor(RegressorMixin, LinearModel):
     lambda_ : float
         The multiplier μ of the bound ‖P_S Xb‖² ≤ r‖Xb‖²; ∞ at r = 0.
 
+    See Also
+    --------
+    FairRidgeRegressor : With ``blind=True``, shrinks what S explains and nothing else.
+    KomiyamaRegressor : The same with S at prediction.
+
+    References
+    ----------
+    .. [1] "Models that do not use S to predict" in docs/model.md.
+
     Examples
     --------
     >>> import numpy as np

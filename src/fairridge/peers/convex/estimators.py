@@ -156,6 +156,23 @@ class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     See Also
     --------
     FairRidgeRegressor : The other attributes.
+
+    References
+    ----------
+    .. [1] Do, Putzel, Martin, Smyth and Zhong (2022), Fair generalized linear models with a
+        convex penalty, ICML.
+    .. [2] docs/peers.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import ConvexFairRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> group, x = rng.choice(["a", "b"], 200), rng.normal(size=200)
+    >>> model = ConvexFairRegressor(0.5)
+    >>> model = model.fit(x[:, None], x + (group == "a"), sensitive_features=group)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.5000
     """
 
     bins: int = 10
@@ -182,6 +199,23 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     See Also
     --------
     ConvexFairRegressor : The other attributes.
+
+    References
+    ----------
+    .. [1] Do, Putzel, Martin, Smyth and Zhong (2022), Fair generalized linear models with a
+        convex penalty, ICML.
+    .. [2] docs/peers.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import ConvexFairClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> group, x = rng.choice(["a", "b"], 200), rng.normal(size=200)
+    >>> y = x + (group == "a") + rng.normal(size=200) > 0
+    >>> model = ConvexFairClassifier(0.5).fit(x[:, None], y, sensitive_features=group)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.5000
     """
 
     predict = _labels.predict

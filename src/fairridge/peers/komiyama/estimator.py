@@ -67,6 +67,17 @@ class KomiyamaRegressor(RegressorMixin, LinearModel):
         The multiplier μ of the bound (1 − r)‖Sα‖² ≤ r‖Uβ‖²: without penalties
         α = α_OLS/(1 + μ(1 − r)) and β = β_OLS/(1 − μr). ∞ at r = 0.
 
+    See Also
+    --------
+    FairRidgeRegressor : The same bound by a ridge.
+    BlindExactRegressor : The same without S at prediction.
+
+    References
+    ----------
+    .. [1] Komiyama, Takeda, Honda and Shimao (2018), Nonconvex optimization for regression
+        with fairness constraints, ICML.
+    .. [2] Scutari, Panero and Proissl (2022), section 2.
+
     Examples
     --------
     >>> import numpy as np

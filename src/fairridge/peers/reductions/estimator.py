@@ -90,10 +90,32 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
     n_iter_ : int
         Rounds of the exponentiated gradient.
 
+    See Also
+    --------
+    FairRidgeClassifier : A bound on shares, for any S.
+    BarycenterClassifier : Equal distributions by post-processing.
+
     Notes
     -----
     fairlearn has no sample weights. Whole numbers are taken as repeated rows;
     other weights are an error.
+
+    References
+    ----------
+    .. [1] Agarwal, Beygelzimer, Dudík, Langford and Wallach (2018), A reductions approach
+        to fair classification, ICML.
+    .. [2] docs/peers.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import ReductionsClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> group, x, noise = rng.choice(["a", "b"], 200), *rng.normal(size=(2, 200))
+    >>> y = x + (group == "a") + noise > 0
+    >>> model = ReductionsClassifier(0.05).fit(x[:, None], y, sensitive_features=group)
+    >>> print(model.predict_proba(x[:2, None]).shape)
+    (2, 2)
     """
 
     constraint: Literal["demographic-parity", "equalized-odds"] = "demographic-parity"

@@ -83,6 +83,22 @@ class SteinbergRegressor(RegressorMixin, LinearModel):
     -----
     The objective is not convex. Each γ is solved from two starts, the model at
     the next smaller γ and the limit γ → ∞, and the better one is kept.
+
+    References
+    ----------
+    .. [1] Steinberg, Reid and O'Callaghan (2020), Fairness measures for regression via
+        probabilistic classification.
+    .. [2] Scutari, Panero and Proissl (2022), section 5.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairridge import SteinbergRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> group, x, noise = rng.choice([0.0, 1.0], 200), *rng.normal(size=(2, 200))
+    >>> model = SteinbergRegressor(0.2).fit(x[:, None], x + group + noise, sensitive_features=group)
+    >>> print(model.status_)
+    inactive
     """
 
     gamma: float | None = None

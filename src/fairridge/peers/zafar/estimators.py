@@ -123,6 +123,17 @@ class ZafarRegressor(RegressorMixin, _Zafar):
     intercept_, fair_intercept_, unfairness_, status_, …
         As in `FairRidgeRegressor`.
 
+    See Also
+    --------
+    ZafarClassifier : The same for two classes.
+    FairRidgeRegressor : One bound for all attributes together.
+
+    References
+    ----------
+    .. [1] Zafar et al. (2019), Fairness constraints: a flexible approach for fair
+        classification, Journal of Machine Learning Research 20, 75.
+    .. [2] docs/peers.md.
+
     Examples
     --------
     >>> import numpy as np
@@ -173,6 +184,27 @@ class ZafarClassifier(ClassifierMixin, _Zafar):
         Sorted class labels; coefficients refer to ``classes_[1]``.
     lambda_ : float
         By how much the deviance falls per unit of c.
+
+    See Also
+    --------
+    ZafarRegressor : The same for numbers.
+    FairRidgeClassifier : One bound for all attributes together.
+
+    References
+    ----------
+    .. [1] Zafar et al. (2019), Fairness constraints: a flexible approach for fair
+        classification, Journal of Machine Learning Research 20, 75.
+    .. [2] docs/peers.md.
+
+    Examples
+    --------
+    >>> from fairridge import ZafarClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Gender", "Duration", "Telephone"]], credit.y
+    >>> model = ZafarClassifier(0.05, sensitive="Gender").fit(X, y)
+    >>> print(f"{model.unfairness_:.4f}")
+    0.0500
     """
 
     tol: float = 1e-10

@@ -77,6 +77,27 @@ class AuditReport(Report):
     ----------
     contents : ReportContents
         What it shows.
+
+    See Also
+    --------
+    fairridge.report : Makes it.
+
+    References
+    ----------
+    .. [1] docs/report.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import report
+    >>> page = report(model, X, y, cv=0, bootstrap=0, favorable="GOOD", title="Credit")
+    >>> print(type(page).__name__, page.contents.subject.title)
+    AuditReport Credit
     """
 
     contents: ReportContents

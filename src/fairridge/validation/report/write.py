@@ -113,6 +113,28 @@ def report(
     -------
     AuditReport, or NewRowsReport if `new_rows` or for a model that is not of fairridge
         The page, and what it shows.
+
+    See Also
+    --------
+    fairridge.audit : Tables of the same groups.
+    fairridge.reports.html.AuditReport : What it returns.
+
+    References
+    ----------
+    .. [1] docs/report.md.
+
+    Examples
+    --------
+    >>> from fairridge import FairRidgeClassifier
+    >>> from fairridge.datasets import load_german_credit
+    >>> credit = load_german_credit()
+    >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
+    >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
+    >>> model = model.fit(X, y)
+    >>> from fairridge import report
+    >>> page = report(model, X, y, cv=0, bootstrap=0, favorable="GOOD")
+    >>> print(page.html[:15])
+    <!doctype html>
     """
     steps, last = split_pipeline(model)
     if steps is not None and isinstance(last, LinearModel | FairStacking):
