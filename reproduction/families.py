@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ DEFINITIONS = {
     INDIVIDUAL: "individual",
 }
 # Pseudo-R² in place of the share of deviance; of binary responses.
-MEASURES = ("nagelkerke", "tjur")
+MEASURES: tuple[Literal["nagelkerke", "tjur"], ...] = ("nagelkerke", "tjur")
 # Where no bound is active: what the others are compared with.
 UNBOUNDED = 1.0
 
