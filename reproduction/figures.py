@@ -94,7 +94,7 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
         cases, ticks = list(table["case"].unique()), np.unique(table["r"])
         shown = table[(table["kind"] == "difference") & (table["r"] > 0.0)]["mean"]
         limits = float(shown.min()) - 1.0, float(shown.max()) + 1.5
-        figure, grid = axes(2, len(cases), width=2.1 * len(cases) + 0.8, height=4.9, share="none")
+        figure, grid = axes(2, len(cases), width=1.5 * len(cases) + 0.9, height=4.9, share="none")
         for column, case in enumerate(cases):
             top, bottom = grid[:, column]
             here = pick(table, case=case)
@@ -113,7 +113,7 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
                 if len(rows):
                     marked(bottom, rows, ticks, color, 0.13 * (k - 1.5), ls=style,
                            mfc="white" if style == "--" else color)  # fmt: skip
-            bound_ticks(bottom, ticks)
+            bound_ticks(bottom, ticks, "bound $r$")
             bottom.set_ylim(*limits)
             bottom.tick_params(labelleft=not column)
         grid[0, 0].set_ylabel(label)
@@ -125,7 +125,7 @@ def _draw_rmse(label: str) -> Callable[[pd.DataFrame], Drawn]:
                     "intercept only": key(FAINT, ":"),
                     "ZLM at equal $R^2_S$ (below)": key(GREEN, "--", "o"),
                     "called equal": patch("#E6E6E6")}  # fmt: skip
-        legend(figure, handles, columns=4)
+        legend(figure, handles, columns=3)
         return figure
 
     return draw
@@ -149,7 +149,7 @@ def _validation_table(results: Results) -> pd.DataFrame:
 
 def _draw_validation(table: pd.DataFrame) -> Drawn:
     cases, ticks = list(table["case"].unique()), np.unique(table["r"])
-    figure, grid = axes(1, len(cases), width=2.1 * len(cases) + 0.8, height=2.9)
+    figure, grid = axes(1, len(cases), width=1.5 * len(cases) + 0.9, height=2.9)
     for ax, case in zip(grid[0], cases, strict=True):
         ax.axhspan(-0.01, 0.01, color="#E6E6E6", linewidth=0, zorder=0)
         ax.axhline(0.0, color=FAINT, lw=0.8)
@@ -159,7 +159,7 @@ def _draw_validation(table: pd.DataFrame) -> Drawn:
                    0.12 * (k - 1))  # fmt: skip
         marked(ax, pick(here, kind="fairml", model="FRRM"), ticks, BLUE, 0.0, ls=":", marker="x")
         ax.set_title(case)
-        bound_ticks(ax, ticks)
+        bound_ticks(ax, ticks, "bound $r$")
     grid[0, 0].set_ylabel("validation less training")
     handles = {name: key(PALETTE[name], marker="o") for name in ("NCLM", "FRRM", "ZLM")}
     legend(figure, handles | {"FRRM, fairml's share": key(BLUE, ":", "x"),
@@ -183,7 +183,7 @@ def _f1_table(results: Results) -> pd.DataFrame:
 
 def _draw_f1(table: pd.DataFrame) -> Drawn:
     cases, ticks = list(table["case"].unique()), np.unique(table["r"])
-    figure, grid = axes(2, len(cases), width=2.3 * len(cases) + 0.8, height=4.9)
+    figure, grid = axes(2, len(cases), width=1.8 * len(cases) + 0.9, height=4.9)
     for column, case in enumerate(cases):
         top, bottom = grid[:, column]
         here = pick(table, case=case)
@@ -192,14 +192,14 @@ def _draw_f1(table: pd.DataFrame) -> Drawn:
             marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1))
         marked(top, pick(level, model="ZLRM, dropping"), ticks, GREEN, 0.0,
                marker="s", mfc="white", ls="")  # fmt: skip
-        top.set_title(short(case).replace("ADULT, isolated", "ADULT, 3 levels left out"))
+        top.set_title(short(case).replace("ADULT, isolated", "ADULT less 3 levels"))
         tie_band(bottom)
         for k, (model, color, style) in enumerate(_CLASS_PAIRS):
             rows = pick(difference, model=model)
             if len(rows):
                 marked(bottom, rows, ticks, color, 0.13 * (k - 1), ls=style,
                        mfc="white" if style == "--" else color)  # fmt: skip
-        bound_ticks(bottom, ticks)
+        bound_ticks(bottom, ticks, "bound $r$")
     grid[0, 0].set_ylabel("predictive F1")
     grid[1, 0].set_ylabel("F1 of FGRRM relative\nto ZLRM, in %")
     handles = {"FGRRM": key(BLUE, marker="o"), "ZLRM, equal |COV|": key(GREEN, marker="o"),
