@@ -95,3 +95,25 @@ def test_functions_see_the_same_columns(rows, monkeypatch):
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
     S, X, y, weight = dense.dense_columns()
     np.testing.assert_allclose(ours, (weight * y[:, 0]) @ (np.hstack([S, X]) - center), rtol=1e-10)
+
+
+def test_sums_over_rows_do_not_depend_on_whether_these_were_written_before(rows):
+    rng = np.random.default_rng(19)
+    k = len(rows.names)
+    center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(1, k))
+    written, fresh = (MemoryEngine(rows, many_passes=True) for _ in range(2))
+    written.moments()
+
+    def first_two(y, eta, weight):
+        return np.array([weight @ eta[:, 0], weight @ eta[:, 0] ** 2])
+
+    sums = [engine.sum_over_rows(first_two, center, np.ones(1), raw) for engine in (written, fresh)]
+    np.testing.assert_allclose(*sums, rtol=1e-12)
+
+
+def test_rows_that_are_taken_keep_their_order_of_memory():
+    values = np.arange(12.0).reshape(4, 3)
+    for order in "CF":
+        taken = Slab(np.array(values, order=order)).take(np.array([2, 0])).values
+        assert taken.flags[f"{order}_CONTIGUOUS"]
+        np.testing.assert_array_equal(taken, values[[2, 0]])

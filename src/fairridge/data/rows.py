@@ -32,8 +32,10 @@ class Slab:
         return int(self.values.shape[1])
 
     def take(self, rows: Integers) -> Slab:
-        """Return these rows only."""
-        return Slab(self.values[rows])
+        """Return these rows only, in the same order of memory."""
+        values = self.values
+        by_columns = abs(values.strides[0]) < abs(values.strides[1])
+        return Slab(np.take(values.T, rows, axis=1).T if by_columns else values[rows])
 
     def columns(self, start: int, stop: int) -> Slab:
         """Return some of the encoded columns."""

@@ -352,6 +352,10 @@ class WrittenRows:
             self._kept[block.start] = written
         return written
 
+    def has(self, block: slice) -> bool:
+        """Whether some rows were written and kept."""
+        return block.start in self._kept
+
     def buffer(self, block: slice, extra: int = 0) -> Floats:
         """Return an array for some rows, in the order in which most of them are stored."""
         shape = (block.stop - block.start, self.width + extra)

@@ -312,10 +312,29 @@ class MemoryEngine:
         def eta(block: slice, written: WrittenBlock | None) -> Floats:
             if constant:
                 out = np.tile(intercept, (block.stop - block.start, 1))
+            elif written is None and not self._written.has(block):
+                out = self._unwritten_eta(block, center, intercept, raw)
             else:
                 out = (written or self._written.block(block)).times(both)
             return out if offset is None else out + offset[block, None]
 
+        return eta
+
+    def _unwritten_eta(
+        self, block: slice, center: Floats, intercept: Floats, raw: Floats
+    ) -> Floats:
+        """Return η from the columns as they are: one sum is not worth writing them out."""
+        eta, start = np.tile(intercept, (block.stop - block.start, 1)), 0
+        for piece in self.rows.columns:
+            place = slice(start, start + piece.width)
+            part, middle, start = raw.T[place], center[place], place.stop
+            if isinstance(piece, Slab):  # a mean far from zero keeps its digits
+                eta += (piece.values[block] - middle) @ part
+            elif isinstance(piece, Indicators):
+                # Code -1, the base level, picks the last row: zero.
+                eta += np.vstack([part, 0.0 * intercept])[piece.codes[block]] - middle @ part
+            else:
+                eta += piece.values[block] @ part - middle @ part
         return eta
 
     def centered(self, center: Floats) -> Floats:

@@ -179,7 +179,7 @@ class Fit:
             _memory={},
         )
         deviance = moved.sum_over_rows(
-            _Deviance(self.family), sensitive=True, predictors=True, center=True
+            DevianceOfRows(self.family), sensitive=True, predictors=True, center=True
         )
         return replace(moved, deviance=float(deviance[0]))
 
@@ -239,7 +239,7 @@ class Fit:
         """Return the deviance at α = 0, with β or without it, divided by e^log_size."""
         key = (predictors, center, log_size)
         if key not in self._memory:
-            function = _Deviance(self.family, log_size)
+            function = DevianceOfRows(self.family, log_size)
             total = self.sum_over_rows(
                 function, sensitive=False, predictors=predictors, center=center
             )
@@ -265,12 +265,13 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class _Deviance(FamilyFunction):
+class DevianceOfRows(FamilyFunction):
     """The deviance of some rows, divided by e^log_size."""
 
     log_size: float = 0.0
 
     def __call__(self, y: Floats, eta: Floats, weight: Floats) -> Floats:
+        """Return it as an array of one number."""
         if self.log_size == 0.0:
             return np.array([float(self.family.deviance_terms(y, eta, weight, 0).deviance)])
         deviance = weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)

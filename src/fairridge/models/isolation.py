@@ -17,18 +17,20 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, softmax
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data import RowLevel, Rows, Slab
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.data import Indicators, RowLevel, Rows, Slab
+from fairridge.engines import Engine, MemoryEngine, in_memory
 from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.models.basis import FairBasis
-from fairridge.models.fit import Fit
+from fairridge.models.fit import DevianceOfRows, Fit
 
 # Share of the weight that may leave a model.
 MOST = 0.01
 # Share of a sum that may be rounding: levels that seem decided by it are counted.
 ROUNDING = 1e-9
 TINY = 1e-300
+# Rows that are looked at first.
+FIRST_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,20 @@ class Isolation:
                 beta[:, list(level.columns)] += (2 * level.value - 1) * step[:, None]
         whole = replace(fit, beta=beta.reshape(fit.beta.shape))
         return replace(whole, deviance=self._deviance(whole, eta))
+
+    def null_deviance(self, family: Family) -> float | None:
+        """Return the deviance of all rows in the model with an intercept only.
+
+        None if that takes more than counts: with an offset, without an intercept, or of rows
+        elsewhere, whose moments tell it.
+        """
+        everyone = self.everyone
+        if not in_memory(everyone) or everyone.offset is not None or not family.has_intercept:
+            return None
+        level = everyone.initial_intercepts(family)  # of the mean response, whatever the link
+        center = np.zeros(len(everyone.names))
+        none = np.zeros((len(level), len(center)))
+        return float(everyone.sum_over_rows(DevianceOfRows(family), center, level, none)[0])
 
     def excess(self, basis: FairBasis, class_weights: Floats) -> Floats:
         """Return by how much totals of the rows that left will exceed those observed there.
@@ -193,13 +209,16 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
         None if there are no such levels.
     """
     isolated: tuple[DecidedLevel, ...] = ()
-    kept, total, removed = engine, engine.moments().weight, 0.0
+    kept, removed = engine, 0.0
+    total = float(engine.weights.sum()) if in_memory(engine) else engine.moments().weight
     while new := _decided(kept, family):
         isolated += new
         levels = tuple(decided.level for decided in new)
         removed += kept.sum_of(partial(_weight_in, levels=levels))
         if removed > MOST * total:
             return Isolation(engine, engine, isolated, family, is_small=False)
+        if in_memory(kept):  # whose numbers nothing has looked at yet
+            MemoryEngine(kept.rows.take(np.flatnonzero(kept.rows.in_any(levels)))).moments()
         kept = kept.outside(levels)
     if not isolated:
         return None
@@ -227,7 +246,9 @@ def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
 
 
 def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
-    """Return levels that may be decided, as far as the moments of [S, X, y] show."""
+    """Return levels that may be decided, as far as codes or the moments of [S, X, y] show."""
+    if in_memory(engine) and (decided := _decided_categories(engine, family)):
+        return decided + _binary_levels(engine.rows)
     moments, q, k = engine.moments(), engine.n_sensitive, len(engine.names)
     mean, y = moments.mean[q:k], moments.mean[k:]
     joint = moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)
@@ -241,6 +262,36 @@ def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
         if any(map(possible, both)):
             candidates += both  # counted together, they show whether there is a third value
     return tuple(candidates)
+
+
+def _decided_categories(engine: MemoryEngine, family: Family) -> tuple[RowLevel, ...]:
+    """Return the decided levels of categoricals, own columns first.
+
+    Codes are counted sooner than moments are summed, which rows that leave then never need.
+    """
+    outcomes, size = _outcomes(family, engine.response)
+    pieces = [piece for piece in engine.rows.predictors if isinstance(piece, Indicators)]
+    levels: list[RowLevel] = []
+    for piece, columns in zip(pieces, engine.categories, strict=True):
+        places = (piece.codes.astype(np.intp) + 1) * (size + 1) + outcomes + 1
+        table = np.bincount(places, minlength=(piece.width + 1) * (size + 1))
+        table = table.reshape(-1, size + 1)
+        decided = (table[:, 0] == 0) & (np.count_nonzero(table, axis=1) == 1)
+        every = (RowLevel(tuple(columns), 0), *(RowLevel((j,), 1) for j in columns))
+        levels += [every[k] for k in np.flatnonzero(decided)]
+    return tuple(sorted(levels, key=lambda level: -level.value))
+
+
+def _binary_levels(rows: Rows) -> tuple[RowLevel, ...]:
+    """Return both values of every other predictor column that is 0 or 1."""
+    coded = {j for columns in rows.categories for j in columns}
+    levels = [
+        (RowLevel((j,), 1), RowLevel((j,), 0)) for j in range(rows.n_predictors) if j not in coded
+    ]
+    # Numbers show in the first rows, before all are looked at.
+    for some in (rows.take(np.arange(min(rows.n_rows, FIRST_ROWS))), rows):
+        levels = [(a, b) for a, b in levels if (some.members(a) | some.members(b)).all()]
+    return tuple(level for both in levels for level in both)
 
 
 def _may_be_decided(

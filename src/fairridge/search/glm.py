@@ -131,7 +131,8 @@ class GLMProblem(PenalizedProblem):
     @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only, on all rows."""
-        return self._everyone.null_deviance
+        known = None if self.isolation is None else self.isolation.null_deviance(self.family)
+        return self._everyone.null_deviance if known is None else known
 
     @cached_property
     def _everyone(self) -> PenalizedGLM:
@@ -158,7 +159,8 @@ class GLMProblem(PenalizedProblem):
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood of all rows."""
-        return self._everyone.engine.loglik(self.family, fit.deviance, self.dispersion(fit))
+        everyone = self.engine if self.isolation is None else self.isolation.everyone
+        return everyone.loglik(self.family, fit.deviance, self.dispersion(fit))
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
         coordinates = self.minima.coordinates
