@@ -166,16 +166,15 @@ def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats
     z = float(-ndtri(outside / 2.0))
     (p1, n1, _), (p2, n2, _) = first, second
 
-    def end(wanted: float) -> Floats:
-        # The statistic falls as the ratio θ grows; bisect θ/(1 + θ).
-        low, high = np.zeros_like(p1), np.ones_like(p1)
-        for _ in range(STEPS):
-            middle = (low + high) / 2.0
-            above = _score(p1, n1, p2, n2, middle / (1.0 - middle)) > wanted
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        return np.asarray(low / (1.0 - low))
-
-    return np.where(p1 > 0.0, end(z), 0.0), np.where(p2 > 0.0, end(-z), np.inf)
+    # The statistic falls as the ratio θ grows: bisect θ/(1 + θ), both ends at once.
+    wanted = np.array([[z], [-z]])
+    low, high = np.zeros((2, len(p1))), np.ones((2, len(p1)))
+    for _ in range(STEPS):
+        middle = (low + high) / 2.0
+        above = _score(p1, n1, p2, n2, middle / (1.0 - middle)) > wanted
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    lower, upper = low / (1.0 - low)
+    return np.where(p1 > 0.0, lower, 0.0), np.where(p2 > 0.0, upper, np.inf)
 
 
 def _score(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Floats:

@@ -22,6 +22,8 @@ N_FOLDS = 5
 # Rows below which trees tell nothing, and rows that groups must have on average to be compared
 # by their means.
 FEWEST, PER_GROUP = 100, 15
+# Rows that trees are learned on at most: there are few columns, and all rows judge what they say.
+MOST_LEARNED = 10_000
 
 
 def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -46,8 +48,8 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
     size = np.abs(predicted).max(initial=0.0)
     if np.abs(center).max(initial=0.0) <= 1e-12 * size:
         return Estimate(0.0)
-    codes = np.unique(S, axis=0, return_inverse=True)[1].ravel()
-    if PER_GROUP * (codes.max() + 1) <= n:
+    codes = _few_groups(S)
+    if codes is not None:
         learned = _means_of_others(center, codes, weight)
     elif n >= FEWEST:
         learned = _by_trees(center, S, weight)
@@ -59,6 +61,16 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
     influence = (left - ratio * whole) / (share @ whole)
     half = float(norm.isf(0.5 - confidence / 2.0) * np.sqrt(share**2 @ influence**2))
     return Estimate(1.0 - ratio, 1.0 - ratio - half, 1.0 - ratio + half)
+
+
+def _few_groups(S: Floats) -> Integers | None:
+    """Return groups of rows with the same S; None if they have too few rows on average."""
+    most = len(S) // PER_GROUP
+    # One column that has many values decides it, and is sorted faster than rows are.
+    if any(len(np.unique(column)) > most for column in S.T):
+        return None
+    codes = np.unique(S, axis=0, return_inverse=True)[1].ravel()
+    return codes if codes.max() < most else None
 
 
 def _means_of_others(values: Floats, codes: Integers, weight: Floats) -> Floats:
@@ -75,13 +87,19 @@ def _by_trees(values: Floats, S: Floats, weight: Floats) -> Floats:
     The trees are small and their leaves large: what they invent counts against them.
     """
     learned = np.empty_like(values)
-    least = max(20, len(values) // 25)
-    for train, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(S):
-        Z, root = np.column_stack([np.ones(len(S)), S]), np.sqrt(weight[train])
+    # Quantiles of weighted rows are slow, and those of equal weights the same without.
+    equal = bool((weight == weight[0]).all())
+    least = max(20, min(len(values), MOST_LEARNED) // 25)
+    rng, Z = np.random.default_rng(0), np.column_stack([np.ones(len(S)), S])
+    for others, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(S):
+        several = len(others) > MOST_LEARNED
+        train = rng.choice(others, MOST_LEARNED, replace=False) if several else others
+        root = np.sqrt(weight[train])
         linear = Z @ np.linalg.lstsq(Z[train] * root[:, None], values[train] * root, rcond=1e-10)[0]
         trees = HistGradientBoostingRegressor(
             max_iter=50, max_leaf_nodes=6, min_samples_leaf=least, early_stopping=False
         )
-        trees.fit(S[train], (values - linear)[train], sample_weight=weight[train])
+        given = None if equal else weight[train]
+        trees.fit(S[train], (values - linear)[train], sample_weight=given)
         learned[test] = linear[test] + trees.predict(S[test])
     return learned

@@ -191,7 +191,7 @@ def _replicates(case: Case, wanted: int | None) -> int:
         return int(wanted)
     closed = case.training.response.family.least_squares
     columns = len(case.training.design.encoded_names)
-    work = case.training.n_rows * columns**2 * (1 if closed else 30)
+    work = case.training.n_rows * columns**2 * (10 if closed else 30)
     done = int(min(REFIT_WORK / work, 400 if closed else 100))
     return done if done >= FEWEST_REFITS else 0
 
