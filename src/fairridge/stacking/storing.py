@@ -43,6 +43,8 @@ OWN_TYPES = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.utils.validation.check_array",
 )
+# Splitters of scikit-learn, which `cv` may be.
+SPLITTERS = "sklearn.model_selection._split."
 
 
 def write_stack(model: Any, path: Any, learners: str) -> None:
@@ -187,7 +189,8 @@ def _loaded(content: bytes, learners: str, trusted: bool | Sequence[str], name: 
         return joblib.load(io.BytesIO(content))
     skops = _skops("load")
     needed = set(skops.get_untrusted_types(data=content)).difference(OWN_TYPES)
-    strange = sorted(needed if isinstance(trusted, bool) else needed.difference(trusted))
+    unknown = {name for name in needed if not name.startswith(SPLITTERS)}
+    strange = sorted(unknown if isinstance(trusted, bool) else unknown.difference(trusted))
     if strange and trusted is not True:
         raise RefusedError(
             f"has learners of types that are not known to be harmless: {', '.join(strange)}. If "

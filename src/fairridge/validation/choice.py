@@ -334,7 +334,7 @@ def _chosen_stack(
     refuse_training_rows(next(read), y, next(read), y_held)
     exposure, exposure_held = exposures
     stack = copy(model).fit(X, y, sensitive_features=S, sample_weight=weight, exposure=exposure)
-    rows = stack.training_of_layer(*own, exposure=exposure)
+    rows = stack.training_of_layer(X, y, S, weight, exposure)
     new = stack.layer_inputs(X_held, sensitive_features=S_held, exposure=exposure_held)
     found = choose_bound(
         stack.layer_,

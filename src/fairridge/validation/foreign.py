@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats, Integers
@@ -33,6 +33,7 @@ from fairridge.metrics import (
     sensitive_span,
     share_explained,
 )
+from fairridge.stacking._stacking import FairStacking
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, favorable_code, median_of
 from fairridge.validation.folds import Fold
@@ -108,8 +109,19 @@ class ForeignData:
 
     def fitted(self, model: Any, r: float) -> Any:
         """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
-        given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
-        return at_bound(model, r).fit(self.X, self.y, **given)
+        return at_bound(model, r).fit(self.X, self.y, **self._beside(model))
+
+    def _beside(self, model: Any) -> dict[str, Any]:
+        """Return what `fit` takes beside X and y."""
+        return fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
+
+    def fitted_each(self, model: Any, bounds: Floats) -> Iterator[Any]:
+        """Yield models for some bounds; those of a stacked model share one cross-fit."""
+        if isinstance(model, FairStacking) and not model.learns_map:
+            path = clone(model).path(self.X, self.y, unfairness=bounds, **self._beside(model))
+            yield from (path.at(float(r)) for r in bounds)
+        else:
+            yield from (self.fitted(model, float(r)) for r in bounds)
 
     def with_attributes_of(self, other: ForeignData) -> ForeignData:
         """Return these rows with the attributes of others, as models read them."""
@@ -150,8 +162,7 @@ def foreign_fold(
     train, test = (data.take(rows) for rows in fold)
     groups = tuple(group.take(fold[1]) for group in data.groups)
     by_bound = []
-    for r in bounds:
-        fitted = train.fitted(model, float(r))
+    for fitted in train.fitted_each(model, bounds):
         of_train = measures(fitted, train, adjusted=False)
         of_test = measures(fitted, test, adjusted=True)
         of_model = {
