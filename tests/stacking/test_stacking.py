@@ -463,6 +463,18 @@ def test_compare_takes_stacked_models(hired):
     assert np.isfinite(frame["loss"]).all()
 
 
+def test_cross_validation_fits_learners_once_for_all_bounds(hired):
+    X, y = hired
+    model = FairStackingClassifier(Counted(), sensitive="sex", cv=2, random_state=0)
+    options = {"cv": 2, "random_state": 0}
+    Counted.fits = 0
+    found = fairridge.cross_validate(model, X, y, unfairness=[0.01, 0.1], **options).to_frame()
+    assert Counted.fits == 2 * 3
+    alone = fairridge.cross_validate(model, X, y, unfairness=[0.1], **options).to_frame()
+    both = found[found["unfairness"] == 0.1]
+    np.testing.assert_allclose(both["loss"], alone["loss"], rtol=1e-6)
+
+
 @pytest.mark.slow
 def test_pickles_and_clones_predict_the_same(hired):
     X, y = hired

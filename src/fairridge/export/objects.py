@@ -25,6 +25,8 @@ OWN_TYPES = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.utils.validation.check_array",
 )
+# Splitters of scikit-learn, which `cv` of a stacked model may be.
+SPLITTERS = "sklearn.model_selection._split."
 
 
 def write_objects(objects: Any, path: Any, learners: str, ending: str = "") -> dict[str, Any]:
@@ -74,7 +76,8 @@ def read_objects(
             "loaded. If you know where it comes from, pass trusted=True."
         )
     needed = _needed_types(content) if learners == "skops" else []
-    strange = needed if isinstance(trusted, bool) else sorted(set(needed).difference(trusted))
+    unknown = [name for name in needed if not name.startswith(SPLITTERS)]
+    strange = unknown if isinstance(trusted, bool) else sorted(set(unknown).difference(trusted))
     if strange and trusted is not True:
         raise RefusedError(
             f"has {what} of types that are not known to be harmless: {', '.join(strange)}. If "

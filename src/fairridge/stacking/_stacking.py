@@ -206,7 +206,7 @@ class FairStacking(BaseEstimator):
             inputs.weight,
             blind=self.blind,
             missing=self.missing,
-            sensitive_map=None if self.sensitive_map == LEARNED else self.sensitive_map,
+            sensitive_map=None if self.learns_map else self.sensitive_map,
             owner=type(self).__name__,
         )
         rows = columns.read(inputs.table, inputs.attributes, "error")
@@ -228,7 +228,7 @@ class FairStacking(BaseEstimator):
         check_option("certification", self.certification, (*CERTIFICATIONS, "split"))
         if self.prefit and self.estimators is None:
             raise ValueError("prefit=True needs estimators: learners that are fitted.")
-        if isinstance(self.sensitive_map, str):
+        if self.learns_map:
             check_option("sensitive_map", self.sensitive_map, (LEARNED,))
         if self.confidence is not None and self.deploy == "average" and not self._fixed_scores:
             raise ValueError(
@@ -238,6 +238,11 @@ class FairStacking(BaseEstimator):
             )
 
     @property
+    def learns_map(self) -> bool:
+        """Whether columns of S are learned, which depends on the bound."""
+        return isinstance(self.sensitive_map, str)
+
+    @property
     def _splits(self) -> bool:
         """Whether learners and layer are fitted to different halves."""
         return self.confidence is not None and self.certification == "split"
@@ -245,8 +250,7 @@ class FairStacking(BaseEstimator):
     @property
     def _fixed_scores(self) -> bool:
         """Whether all features of the layer were learned on other rows than it is fitted to."""
-        learned = self.sensitive_map == LEARNED
-        return not learned and (self._splits or (self.prefit and not self.blind))
+        return not self.learns_map and (self._splits or (self.prefit and not self.blind))
 
     def _layer_options(self) -> dict[str, Any]:
         """Return the parameters of the layer."""
@@ -254,7 +258,7 @@ class FairStacking(BaseEstimator):
             "unfairness": self.unfairness,
             "definition": self.definition,
             "blind": self.blind,
-            "sensitive_map": None if self.sensitive_map == LEARNED else self.sensitive_map,
+            "sensitive_map": None if self.learns_map else self.sensitive_map,
             "unknown": self.unknown,
             "missing": self.missing,
             "confidence": self.confidence,

@@ -191,8 +191,8 @@ def _own_trees(learner: Any) -> tuple[dict[int, dict[Any, float]], Any] | None:
         return None if trees.is_categorical_ is not None else ({}, trees)
     if len(learner.steps) > 2 or not isinstance(learner[0], Categories):
         return None
-    if trees.is_categorical_ is None:
-        return {}, trees
+    if trees.is_categorical_ is None:  # codes are numbers to them
+        return learner[0].levels_, trees
     encoder = trees._preprocessor.named_transformers_["encoder"]
     found = {}
     for k, known in zip(np.flatnonzero(trees.is_categorical_), encoder.categories_, strict=True):
@@ -210,8 +210,8 @@ def _boosted(
         _coded(graph, value, codes[k], np.nan) if k in codes else value
         for k, (_, value) in enumerate(seen)
     ]
-    # As scikit-learn has them: categories first.
-    values = [values[k] for k in codes] + [v for k, v in enumerate(values) if k not in codes]
+    if trees.is_categorical_ is not None:  # scikit-learn has categories first
+        values = [values[k] for k in codes] + [v for k, v in enumerate(values) if k not in codes]
     rows = graph.node("Concat", *values, axis=1)
     attributes = _ensemble(graph, trees)
     total = graph.node("TreeEnsemble", rows, domain="ai.onnx.ml", **attributes)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats, Integers
@@ -34,6 +34,7 @@ from fairridge.metrics import (
     sensitive_span,
     share_explained,
 )
+from fairridge.stacking._stacking import FairStacking
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, favorable_code
 from fairridge.validation.folds import Fold
@@ -118,19 +119,32 @@ class ForeignData:
 
     def fitted(self, model: Any, r: float) -> Any:
         """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
+        return at_bound(model, r).fit(self.X, self.y, **self._beside(model))
+
+    def _beside(self, model: Any) -> dict[str, Any]:
+        """Return what `fit` takes beside X and y."""
         given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
-        return at_bound(model, r).fit(self.X, self.y, **given, **self._shift(model))
+        return given | self._shift(model)
 
     def _shift(self, model: Any) -> dict[str, Floats]:
         """Return the argument of `fit` for what is added to linear predictors."""
         if self.offset is None:
             return {}
-        if not isinstance(model, LinearModel):
+        takes = (LinearModel, FairStacking) if self.exposed else LinearModel
+        if not isinstance(model, takes):
             raise TypeError(
                 f"a {type(model).__name__} has no linear predictor that an offset or the logarithm "
                 "of an exposure could be added to"
             )
         return {"exposure": np.exp(self.offset)} if self.exposed else {"offset": self.offset}
+
+    def fitted_each(self, model: Any, bounds: Floats) -> Iterator[Any]:
+        """Yield models for some bounds; those of a stacked model share one cross-fit."""
+        if isinstance(model, FairStacking) and not model.learns_map:
+            path = clone(model).path(self.X, self.y, unfairness=bounds, **self._beside(model))
+            yield from (path.at(float(r)) for r in bounds)
+        else:
+            yield from (self.fitted(model, float(r)) for r in bounds)
 
     def with_attributes_of(self, other: ForeignData) -> ForeignData:
         """Return these rows with the attributes of others, as models read them."""
@@ -176,8 +190,7 @@ def foreign_fold(
     train, test = (data.take(rows) for rows in fold)
     groups = tuple(group.take(fold[1]) for group in data.groups)
     by_bound = []
-    for r in bounds:
-        fitted = train.fitted(model, float(r))
+    for fitted in train.fitted_each(model, bounds):
         of_train = measures(fitted, train, adjusted=False)
         of_test = measures(fitted, test, adjusted=True)
         of_model = {
