@@ -127,7 +127,8 @@ def _chosen(
     for name in wanted:
         if name not in known:
             raise BadInputError(
-                f"--models {name} is not known for {training.family} responses; there are {', '.join(known)}."
+                f"--models {name} is not known for {training.family} responses; there are "
+                f"{', '.join(known)}."
             )
     check_option("separation", options.separation, SEPARATION)
     sensitive, columns = list(training.sensitive), training.columns
