@@ -169,3 +169,39 @@ def test_intervals_of_unbounded_models_hold_the_value_of_the_population(noise, b
         hits += found.lower <= true <= found.upper
     assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200) < hits / 200
     assert hits < 200
+
+
+# s, c, x₁ and x₂ in terms of independent normal numbers, and what c leaves of their covariance.
+MIX = np.array([[1.0, 0.5, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.6, 0.6, 1.0, 0.0], [0.2, 0.1, 0, 1]])
+LEFT = MIX @ MIX.T - np.outer(MIX @ MIX[1], MIX @ MIX[1])
+
+
+def controlled(seed, blind, r, n=500):
+    """Fit given c, and return the model with its interval and the partial R² in the population."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 4)) @ MIX.T
+    y = Z @ [0.5, 0.4, 1.0, 0.5] + rng.normal(size=n)
+    model = FairRidgeRegressor(r, sensitive=[0], controls=[1], blind=blind).fit(Z, y)
+    own = np.append(0.0, model.coef_) if blind else model.coef_
+    true = (own @ LEFT[0]) ** 2 / LEFT[0, 0] / (own @ LEFT @ own)
+    return model, model.inference(Z, y).population_unfairness(0.95), true
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_intervals_given_controls_are_about_the_partial_share(blind):
+    model, found, _ = controlled(0, blind, 0.05)
+    assert found.lower < model.unfairness_ < found.upper
+    _, free, _ = controlled(0, blind, 1.0)
+    assert free.estimate == pytest.approx(controlled(0, blind, 1.0)[0].unfairness_, rel=0.05)
+    _, fair, true = controlled(0, blind, 0.0)
+    assert 0.0 < fair.estimate < fair.upper < 0.05
+    assert true < fair.upper
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("blind", "r"), [(False, 0.05), (True, 0.05), (True, 1.0), (True, 0.0)])
+def test_intervals_given_controls_hold_the_value_of_the_population(blind, r):
+    found = [controlled(seed, blind, r)[1:] for seed in range(200)]
+    hits = sum(interval.lower <= true <= interval.upper for interval, true in found)
+    assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200) < hits / 200
+    assert hits < 200

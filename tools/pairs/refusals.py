@@ -441,12 +441,6 @@ OTHERS: tuple[Refusal, ...] = (
         ("population_unfairness", "bound"),
         "a share of deviance is bounded, and the interval is one of R²",
     ),
-    Refusal(
-        ("population_unfairness",),
-        {"controls": ("given",)},
-        ("population_unfairness", "bound"),
-        "the interval is one of R², not of a partial R²",
-    ),
 )
 REFUSED = FIT + OTHERS
 # Faults that were found and are not mended yet.

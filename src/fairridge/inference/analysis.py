@@ -10,6 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference.description import Description, check_model
+from fairridge.inference.given import Given, basis_given
 from fairridge.inference.influence import Branch, Influences, branch_of
 from fairridge.inference.kinds import state_of
 from fairridge.inference.linearize import linearize
@@ -182,19 +183,24 @@ class Analysis:
         nothing = np.zeros_like(self.state.theta)
         repeated = scheme.frequency and scheme.clusters is None
         measures: dict[str, Measure] = {
-            "spread": OddsOfRows(np.sqrt(odds), self.other_variance, nothing),
-            "explaining": Explaining(repeated, nothing),
+            "spread": OddsOfRows(np.sqrt(odds), self.other_variance, nothing, self.given),
+            "explaining": Explaining(repeated, nothing, self.given),
         }
         return {
             name: ((1.0, self.branch, self.branch.functional(measure)),)
             for name, measure in measures.items()
         }
 
+    @cached_property
+    def given(self) -> Given:
+        """The model given its controls, if it has any."""
+        return Given.of(self.state)
+
     @property
     def odds(self) -> float:
         """Odds of R² of the linear predictors on S in the rows; 0 if the bound is zero."""
-        alpha, other = self.state.alpha, self.other_variance
-        S = self.basis.sensitive.scatter() / self.basis.weight
+        basis, alpha, other = basis_given(self.fit), self.given.alpha, self.other_variance
+        S = basis.sensitive.scatter() / basis.weight
         explained = float(((alpha @ S) * alpha).sum())
         if self.regime == "zero" or explained == 0.0:
             return 0.0
@@ -202,8 +208,9 @@ class Analysis:
 
     @property
     def other_variance(self) -> float:
-        """VAR(Uβ), summed over linear predictors."""
-        beta, U = self.state.beta, self.basis.predictors.scatter() / self.basis.weight
+        """VAR(Uβ), summed over linear predictors; given controls, that of residuals on them."""
+        basis, beta = basis_given(self.fit), self.given.beta
+        U = basis.predictors.scatter() / basis.weight
         return float(((beta @ U) * beta).sum())
 
     def rows_of(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Pass:

@@ -20,7 +20,7 @@ from fairridge.inference.population import Population, bounds_predictors, fair_s
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
-from fairridge.inference.scores import degrees_of_freedom
+from fairridge.inference.scores import degrees_of_freedom, explained_linear
 from fairridge.search import PenalizedProblem, Solution
 
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
@@ -235,6 +235,10 @@ def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -
     return error > 1e-8 and abs(value - analysis.solution.unfairness) <= NEAR_KINK * error
 
 
+# Odds, spread, columns, degrees of freedom and binding of a model that has no interval.
+NO_INTERVAL = (0.0, 0.0, 1.0, 1.0, False)
+
+
 def _population(
     analysis: Analysis,
     scheme: Scheme,
@@ -254,7 +258,7 @@ def _population(
             "population_unfairness is for R² of the linear predictor on S, which "
             f"{definition.name} does not bound here; use StatisticalParity(measure='variance')."
         )
-        return Population(0.0, 0.0, 1.0, 1.0, False, refusal)
+        return Population(*NO_INTERVAL, refusal)
     odds, degrees, count = analysis.odds, np.inf if df is None else df, len(analysis.state.theta)
     binds, columns = analysis.regime != "free", float(count * basis.sensitive.rank)
     if "spread" in named:
@@ -267,6 +271,15 @@ def _population(
     other = analysis.other_variance
     if not np.isfinite(odds) or other <= 0.0:
         return Population(odds, 0.0, columns, degrees, binds)
+    given = analysis.fit.given
+    if given is not None and scheme.clusters is not None:
+        refusal = "population_unfairness at r = 0 given controls is not known for clusters."
+        return Population(*NO_INTERVAL, refusal)
+    if given is not None:  # sums of a branch have α of S itself
+        (scores,) = explained_linear([given])
+        size = len(scores.coefficients)
+        spread, columns = fair_spread(scores.covariance[:size, :size] / other)
+        return Population(odds, spread, columns, degrees, binds)
     moved = slice(width - count * (1 + len(basis.B)), width - count)
     metric = np.kron(np.eye(count), basis.sensitive.scatter() / basis.weight) / other
     spread, columns = fair_spread(sums[moved, moved] @ metric)

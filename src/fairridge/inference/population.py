@@ -18,6 +18,9 @@ the normal distribution, as c is estimated with ν degrees of freedom.
   be distinguished from zero.
 - At r = 0, h = 0, and n·ω is a sum of q squares with unequal variances, for which
   Satterthwaite's multiple of a χ² stands.
+
+Given controls, h and t are those of residuals on the controls: the coefficients of these
+regressions move neither E[h²] nor T nor E[ht] to first order.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.inference.certificate import odds_behind, quantile_of_odds
 from fairridge.inference.estimates import Interval, check_probability
+from fairridge.inference.given import Given
 from fairridge.inference.rows import RowsOfModel
 
 
@@ -42,11 +46,13 @@ class OddsOfRows:
     value: float  # √ω
     other: float  # T
     gradient: Floats  # zeros: the model is fixed, of shape (m, 1+q+p)
+    given: Given  # the model given its controls
     free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Return (h² + 2ht − ωt²)/(2√ωT) of each row, summed over linear predictors."""
-        each = at.h * (at.h + 2.0 * at.t) - self.value**2 * at.t**2
+        rows = self.given.seen(at)
+        each = rows.h * (rows.h + 2.0 * rows.t) - self.value**2 * rows.t**2
         return np.asarray(each.sum(axis=1) / (2.0 * self.value * self.other))
 
 
@@ -56,12 +62,13 @@ class Explaining:
 
     frequency: bool  # whether a row of weight w stands for w identical rows
     gradient: Floats  # zeros, of shape (m, 1+q+p)
+    given: Given  # the model given its controls
     value = 0.0
     free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Return w h² of each row, or h², summed over linear predictors."""
-        explained = (at.h**2).sum(axis=1)
+        explained = (self.given.seen(at).h ** 2).sum(axis=1)
         return np.asarray(explained if self.frequency else at.rows.weight * explained)
 
 
@@ -103,9 +110,8 @@ def _share(odds: float) -> float:
 
 
 def bounds_predictors(definition: Definition, family: Family) -> bool:
-    """Whether a definition is R² of the linear predictor on S, without controls."""
-    linear = definition.certifiable(family) == "linear predictors"
-    return linear and definition.within_space is definition
+    """Whether a definition is R² of the linear predictor on S, or partial R² given controls."""
+    return definition.certifiable(family) == "linear predictors"
 
 
 def fair_spread(covariance: Floats) -> tuple[float, float]:

@@ -370,6 +370,7 @@ class Inference:
     def population_unfairness(self, confidence: float = 0.95) -> Interval:
         """Return R² of the linear predictor on S in the population, with an interval.
 
+        Given controls this is the partial R².
         See `fairridge.inference.population`.
         """
         return self.population.unfairness(confidence)
