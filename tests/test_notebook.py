@@ -17,6 +17,8 @@ from fairridge import (
 )
 from fairridge._notebook import MOST_ROWS, frame_html
 from fairridge.export import reasons, scorecard
+from fairridge.inference import Certificate, pool
+from fairridge.rules import MeanGap
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +65,19 @@ def test_models_without_coefficients_and_of_times_show_themselves(people):
     assert "Share of η explained by S" in shown
 
 
-def test_everything_that_has_a_table_shows_it(model, people):
+@pytest.fixture(scope="module")
+def shown(model, people):
+    """What objects show, and something of what they say."""
     X, y = people
     prediction = model.predict(X)
     path = model.path(X, y, unfairness=np.linspace(0, 1, 21))
-    for found, expected in (
+    wage = X["<b>"].to_numpy()
+    few = X[["sex", "<b>"]]
+    inference = FairRidgeRegressor(0.2, sensitive="sex").fit(few, wage**2).inference(few, wage**2)
+    certificate = Certificate(0.05, 0.01, 0.95, 0.06, "closed-form", 1234, False, 5678)
+    half = (few[:100], y[:100], few[100:], y[100:])
+    rule = MeanGap(0.9, favorable="yes")
+    return [
         (model.summary(), "raw"),
         (path, "polyline"),
         (model.inference(X, y), "standard_error"),
@@ -78,14 +88,44 @@ def test_everything_that_has_a_table_shows_it(model, people):
         (scorecard(model), "points"),
         (fairridge.cross_validate(model, X, y, unfairness=[0.1, 1], cv=2), "polyline"),
         (
-            fairridge.compare(X[["sex", "<b>"]], y, sensitive="sex", models={"a <model>": model}),
+            fairridge.compare(few, y, sensitive="sex", models={"a <model>": model}),
             "a &lt;model&gt;",
         ),
-    ):
+        (certificate, "5,678"),
+        (path.bands(), "Bands for all bounds"),
+        (pool([inference, inference]), "2 models of 400 rows"),
+        (fairridge.choose_bound(model, *half, rule=rule, unfairness=[0.0, 0.1]), "MeanGap"),
+    ]
+
+
+def test_everything_that_has_a_table_shows_it(shown):
+    for found, expected in shown:
         html = found._repr_html_()
         assert expected in html, type(found)
         assert "<b>" not in html.replace('"text-align:left"><b>', "")  # names are escaped
         parsed(html)
+
+
+def luminance(color):
+    """Relative luminance as WCAG 2 defines it."""
+    parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#111111"], ids=["light", "dark"])
+def test_colors_can_be_seen_on_light_and_dark_pages(shown, page):
+    """Text has the color of the notebook; lines of pictures have contrast with both pages."""
+    drawn = set()
+    for found, _ in shown:
+        html = found._repr_html_()
+        assert "background" not in html, type(found)
+        colors = re.findall(r"(?:color:|stroke=\"|fill=\")([^\";]+)", html)
+        drawn |= {color for color in colors if color not in ("none", "currentColor")}
+    assert drawn
+    for color in drawn:
+        dark, light = sorted([luminance(color), luminance(page)])
+        assert (light + 0.05) / (dark + 0.05) >= 3, color  # WCAG 2.1, 1.4.11
 
 
 def test_long_tables_are_cut_and_say_so():

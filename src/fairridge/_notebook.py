@@ -14,7 +14,7 @@ MOST_ROWS = 20
 CELL = "padding:2px 10px;text-align:right"
 LEFT = "padding:2px 10px;text-align:left"
 COLORS = ("#0072B2", "#D55E00", "#009E73")
-WIDTH, HEIGHT, MARGIN = 340, 150, 30
+WIDTH, HEIGHT, MARGIN = 350, 160, 40
 
 
 def frame_html(frame: Any, title: str = "", notes: Iterable[str] = ()) -> str:

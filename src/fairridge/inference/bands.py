@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
@@ -85,6 +86,9 @@ class PathBands:
     def upper(self) -> Floats:
         """Upper ends, of shape (m, k)."""
         return self.estimate + self.critical * self.standard_errors
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_frame(), f"Bands for all bounds, confidence {self.confidence:g}")
 
     def to_frame(self) -> Any:
         """Return one row per coefficient and bound."""

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, f, ncf, ncx2, norm
 
+from fairridge._notebook import facts_html
 from fairridge.inference.estimates import check_probability
 
 Spread = Callable[[float], float]
@@ -89,6 +90,20 @@ class Certificate:
     n_rows: int
     granted: bool
     rows_needed: int | None
+
+    def _repr_html_(self) -> str:
+        enough = "no number suffices" if self.rows_needed is None else f"{self.rows_needed:,}"
+        facts = [
+            ("Bound in the population", f"{self.bound:.4g}"),
+            ("Granted", "yes" if self.granted else "no"),
+            ("Confidence", f"{self.confidence:g}"),
+            ("Bound in training", f"{self.training_bound:.4g}"),
+            ("Upper limit in the population", f"{self.upper:.4g}"),
+            ("Found by", self.method),
+            ("Rows", f"{self.n_rows:,}"),
+            *([] if self.granted else [("Rows needed at r = 0", enough)]),
+        ]
+        return facts_html(facts, type(self).__name__)
 
 
 def upper_bound(

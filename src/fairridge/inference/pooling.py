@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import chi2
 
+from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import make_frame
@@ -159,6 +160,10 @@ class PooledInference:
         return coefficient_table("Combined models", facts, columns, [note], student=False)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        title = f"{self.n_models} models of {self.n_rows:,} rows, {self.effects} effects"
+        return frame_html(self.to_frame(), title)
 
 
 def pool(inferences: Sequence[Inference], effects: Effects = "fixed") -> PooledInference:

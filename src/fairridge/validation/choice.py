@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._notebook import facts_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
@@ -122,6 +123,10 @@ class ChosenBound:
     def tested(self) -> Any:
         """A frame with one row per tested bound: measures, p-value, whether it passed."""
         return make_frame(columns_of(self.steps), self._backend)
+
+    def _repr_html_(self) -> str:
+        steps = table_html(columns_of(self.steps), "Tested, in this order")
+        return facts_html(list(self.facts.items()), type(self).__name__) + steps
 
     @property
     def facts(self) -> dict[str, str]:
