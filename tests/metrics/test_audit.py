@@ -467,8 +467,8 @@ def test_totals_of_groups_are_compared():
     found = audit(y, mean, sensitive_features=pd.DataFrame({"sex": sex}), sample_weight=weight)
     frame = found.to_frame().set_index("group")
     for group, rows in (("f", sex == "f"), ("m", sex == "m"), ("all", sex != "")):
-        expected = (weight @ (y * rows)) / (weight @ (mean * rows))
+        expected = (weight @ (mean * rows)) / (weight @ (y * rows))
         one = frame.loc[group]
-        assert one["observed_over_predicted"] == pytest.approx(expected, rel=1e-12)
-        low, high = one["observed_over_predicted_low"], one["observed_over_predicted_high"]
+        assert one["predicted_over_observed"] == pytest.approx(expected, rel=1e-12)
+        low, high = one["predicted_over_observed_low"], one["predicted_over_observed_high"]
         assert low < expected < high

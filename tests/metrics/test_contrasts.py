@@ -125,10 +125,10 @@ def test_negative_numbers_have_no_ratios():
     found = audit(counts, 2.0 + 0.0 * counts, sensitive_features=sex, kind="regression")
     assert found.mean_ratio.value == pytest.approx(1.0)
     group = found.attributes[0].groups[0]
-    assert group.observed_over_predicted.value == pytest.approx(counts[:60].mean() / 2.0)
+    assert group.predicted_over_observed.value == pytest.approx(2.0 / counts[:60].mean())
     shifted = audit(counts - 3.0, 2.0 + 0.0 * counts, sensitive_features=sex, kind="regression")
     assert np.isnan(shifted.mean_ratio.value)
-    assert np.isnan(shifted.attributes[0].groups[0].observed_over_predicted.value)
+    assert np.isnan(shifted.attributes[0].groups[0].predicted_over_observed.value)
 
 
 def test_extremes_of_several_groups_hold_for_all_pairs_together():

@@ -30,8 +30,8 @@ def test_ratios_are_those_of_an_audit() -> None:
     predicted = model.predict(X, exposure=exposure)
     audited = audit(y, predicted, sensitive_features=X[["s", "age"]], sample_weight=weight)
     parts = [group for part in audited.attributes for group in part.groups]
-    groups = {f"{g.attribute}: {g.group}": g.total_ratio for g in parts}
-    expected = {"all rows": audited.overall.total_ratio, **groups}
+    groups = {f"{g.attribute}: {g.group}": g.predicted_over_observed for g in parts}
+    expected = {"all rows": audited.overall.predicted_over_observed, **groups}
     assert set(model.total_ratios_) == set(expected)
     for name, found in model.total_ratios_.items():
         wanted = expected[name]

@@ -341,7 +341,7 @@ def test_calibration_begins_with_totals(tmp_path):
     place = tmp_path / "report.html"
     fairridge.report(model, X, y, place, favorable="yes")
     text = place.read_text(encoding="utf-8")
-    found = re.search(r"Total observed over total predicted: ([^<]*)", text).group(1)
+    found = re.search(r"Total predicted over total observed: ([^<]*)", text).group(1)
     numbers_of = r"(\S.*?) (\d\.\d{3}) \((\d\.\d{3}) to (\d\.\d{3})\)"
     groups = {
         name.lstrip(", "): list(map(float, rest)) for name, *rest in re.findall(numbers_of, found)
@@ -349,4 +349,4 @@ def test_calibration_begins_with_totals(tmp_path):
     assert set(groups) == {"all rows", "f", "m"}
     assert all(low < value < high for value, low, high in groups.values())
     assert groups["all rows"][0] == pytest.approx(1.0, abs=0.01)
-    assert groups["f"][0] < 1.0 < groups["m"][0]  # what a bound costs
+    assert groups["m"][0] < 1.0 < groups["f"][0]  # what a bound costs

@@ -48,7 +48,7 @@ AUDIT_COLUMNS = {
     "mean_prediction": ("predicted", "{:.4g}"),
     "mean_response": ("observed", "{:.4g}"),
     "calibration": ("obs − pred", "{:+.4g}"),
-    "observed_over_predicted": ("obs / pred", "{:.3f}"),
+    "predicted_over_observed": ("pred / obs", "{:.3f}"),
     "mean_ratio": ("of highest", "{:.3f}"),
     "selection_rate": ("selected", "{:.1%}"),
     "adverse_impact_ratio": ("ratio", "{:.2f}"),

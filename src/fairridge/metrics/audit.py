@@ -332,8 +332,8 @@ def _measures(
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
         measured["calibration"] = mean_interval(error, weight, confidence)
         if case.amounts or outcomes.kind == "classification":
-            totals = ratio_of_totals(response, score, weight, confidence)
-            measured["observed_over_predicted"] = totals
+            totals = ratio_of_totals(score, response, weight, confidence)
+            measured["predicted_over_observed"] = totals
         measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
         ranked = outcomes.kind == "classification" and not outcomes.labels
         if ranked and case.tenths is not None:

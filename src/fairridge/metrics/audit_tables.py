@@ -198,7 +198,7 @@ class Audit(Between):
         return [
             name
             for name in names
-            if _defined(row[name] for row in rows) and (numbers or name != OBSERVED)
+            if _defined(row[name] for row in rows) and (numbers or name != TOTALS)
         ]
 
     def __str__(self) -> str:
@@ -270,13 +270,13 @@ def _fact(label: str, estimate: Estimate) -> str:
     return f"{label}: {estimate.words('.4f')}" if estimate.value == estimate.value else ""
 
 
-OBSERVED = "observed_over_predicted"
+TOTALS = "predicted_over_observed"
 # Columns of the printed tables: name in the frame and heading.
 _SHOWN = {
     "mean_prediction": "prediction",
     "mean_response": "response",
     "calibration": "obs − pred",
-    OBSERVED: "obs / pred",
+    TOTALS: "pred / obs",
     "mean_ratio": "of highest",
     "selection_rate": "selected",
     "adverse_impact_ratio": "ratio",

@@ -59,8 +59,8 @@ class GroupMeasures:
     mean_ratio : Estimate
         Mean prediction relative to the highest one, or to the reference group's;
         of counts and amounts, numbers that are nowhere negative.
-    observed_over_predicted : Estimate
-        Mean response over mean prediction, of probabilities, counts and amounts (calibration in
+    predicted_over_observed : Estimate
+        Mean prediction over mean response, of probabilities, counts and amounts (calibration in
         the large): 1 is calibrated.
     """
 
@@ -81,7 +81,7 @@ class GroupMeasures:
     ranking: Ranking = UNRANKED
     impact_ratio: Estimate = UNDEFINED
     mean_ratio: Estimate = UNDEFINED
-    observed_over_predicted: Estimate = UNDEFINED
+    predicted_over_observed: Estimate = UNDEFINED
 
     @property
     def adverse_impact_ratio(self) -> float:
@@ -146,10 +146,10 @@ class CalibrationBin:
         return self.mean_response.value - self.mean_prediction
 
     @property
-    def observed_over_predicted(self) -> float:
-        """Observed over predicted; NaN unless both are of counts or amounts."""
-        known = self.low >= 0.0 and self.mean_prediction > 0.0 and self.mean_response.value >= 0.0
-        return self.mean_response.value / self.mean_prediction if known else float("nan")
+    def predicted_over_observed(self) -> float:
+        """Predicted over observed; NaN unless both are of counts or amounts."""
+        known = self.low >= 0.0 and self.mean_response.value > 0.0
+        return self.mean_prediction / self.mean_response.value if known else float("nan")
 
     def flat(self) -> dict[str, Any]:
         """Return one number per name; the estimate becomes three."""

@@ -94,23 +94,23 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
 
 
 def ratio_of_totals(
-    observed: Floats, predicted: Floats, weight: Floats, confidence: float
+    predicted: Floats, observed: Floats, weight: Floats, confidence: float
 ) -> Estimate:
-    """Σ w observed / Σ w predicted, with an interval by the delta method on the log scale.
+    """Σ w predicted / Σ w observed, with an interval by the delta method on the log scale.
 
-    With R the ratio, log R has the error of the mean of (observed − R·predicted)/ȳ. A ratio of
-    zero has no interval. Undefined unless predictions add up to more than zero, and responses
+    With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ). A ratio
+    of zero has no interval. Undefined unless responses add up to more than zero, and predictions
     to no less.
     """
     if effective_size(weight) == 0.0:
         return UNDEFINED
-    total, expected = (float(np.average(x, weights=weight)) for x in (observed, predicted))
-    if total < 0.0 or not expected > 0.0:
+    expected, total = (float(np.average(x, weights=weight)) for x in (predicted, observed))
+    if expected < 0.0 or not total > 0.0:
         return UNDEFINED
-    if total == 0.0:
+    if expected == 0.0:
         return Estimate(0.0)
-    ratio = total / expected
-    found = mean_interval((observed - ratio * predicted) / total, weight, confidence)
+    ratio = expected / total
+    found = mean_interval((predicted - ratio * observed) / expected, weight, confidence)
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
         low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
     return Estimate(ratio, low, high, found.size, ratio * found.error)

@@ -49,15 +49,15 @@ def calibration_figure(
 
 
 def _totals(part: AttributeAudit, shown: Sequence[int], contents: Audited) -> str:
-    """Say what was observed beside what predictions add up to, in all rows and in groups."""
+    """Say what predictions add up to beside what was observed, in all rows and in groups."""
     everyone = contents.main.audits[contents.chosen].overall
     groups = [("all rows", everyone), *((part.groups[k].group, part.groups[k]) for k in shown)]
     texts = [
         f"{name} {found.words('.3f')}"
         for name, group in groups
-        if np.isfinite((found := group.observed_over_predicted).value)
+        if np.isfinite((found := group.predicted_over_observed).value)
     ]
-    return f"Total observed over total predicted: {', '.join(texts)}." if texts else ""
+    return f"Total predicted over total observed: {', '.join(texts)}." if texts else ""
 
 
 def _line(axes: _Square, bins: list[CalibrationBin], style: str) -> Html | None:

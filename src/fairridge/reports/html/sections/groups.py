@@ -117,12 +117,12 @@ def _tenths(contents: Audited) -> list[Html]:
                                       shares=False)),
             ),
             number(tenth.calibration),
-            ratio(tenth.observed_over_predicted),
+            ratio(tenth.predicted_over_observed),
         ]
         for tenth in audit.tenths
     ]  # fmt: skip
     head = ["Predictions", "Rows", *map(term, ("Predicted", "Observed", "Cali\u00adbration",
-                                               "Obs./pred."))]  # fmt: skip
+                                               "Pred./obs."))]  # fmt: skip
     known = [k for k, cell in enumerate(zip(*rows, strict=True)) if set(cell) != {MISSING}]
     return [
         element("h3", "All rows, by tenth of the predictions"),
@@ -211,7 +211,7 @@ def _columns(contents: Audited) -> list[_TableColumn]:
         _estimated("TPR", "true_positive_rate", True),
         _estimated("FPR", "false_positive_rate", True),
         _TableColumn("Cali\u00adbration", off),
-        *([] if classes else [_of_estimate("Obs./pred.", "observed_over_predicted")]),
+        *([] if classes else [_of_estimate("Pred./obs.", "predicted_over_observed")]),
         _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
         _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
         _TableColumn("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),

@@ -28,7 +28,7 @@ MEANINGS: dict[str, str] = {
     "TPR": "true positive rate: share selected among those with the favorable outcome",
     "FPR": "false positive rate: share selected among the others",
     "Cali\u00adbration": "mean of observed minus predicted: 0 is calibrated",
-    "Obs./pred.": "mean of observed over mean of predicted: 1 is calibrated",
+    "Pred./obs.": "mean of predicted over mean of observed: 1 is calibrated",
     "Of highest": "mean prediction over the highest one of the attribute's groups",
     "Changed": "selected only here / only by the model without a bound",
     "Coefficient": "of the decorrelated column, on its original scale",
