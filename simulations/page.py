@@ -147,18 +147,27 @@ def coverage_plot(table: pd.DataFrame) -> Any:
 
 
 def certificates_table(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "family": table["family"],
-            "n": table["n"],
-            "r": table["bound"],
-            "model": table["way"],
-            "exceeds r": percent(table["violated"], table["error"]),
-            "not granted": percent(1.0 - table["granted"]),
-            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
-            "price": [f"{100 * value:+.1f} %" for value in table["price"]],
-        }
+    found = _by(table.assign(shown=_exceeds(table)), ["family", "n", "bound"], "way")
+    price = table.loc[table["way"] == "certified", "price"]
+    return found.rename(columns={"bound": "r"}).assign(
+        **{"price of the certificate": [f"{100 * value:+.1f} %" for value in price]}
     )
+
+
+def _exceeds(table: pd.DataFrame, refused: Any = 0.0) -> list[str]:
+    """Write how many samples exceed the bound, and in parentheses how many are not granted."""
+    shares = percent(table["violated"], table["error"])
+    denied = percent((1.0 - table["granted"] - refused).abs())
+    return [f"{share} ({none})" for share, none in zip(shares, denied, strict=True)]
+
+
+def _by(table: pd.DataFrame, rows: list[str], columns: str) -> pd.DataFrame:
+    """Lay the texts `shown` out with a column for each value of one of the columns."""
+    wide = table.pivot_table(
+        index=rows, columns=columns, values="shown", aggfunc="first", sort=False
+    )
+    found: pd.DataFrame = wide.fillna("").reset_index()
+    return found
 
 
 def certificates_plot(table: pd.DataFrame) -> Any:
@@ -178,19 +187,11 @@ def certificates_plot(table: pd.DataFrame) -> Any:
 
 
 def hard_table(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "population": table["population"],
-            "model": table["model"],
-            "n": table["n"],
-            "δ": [f"{100 * (1.0 - value):.0f} %" for value in table["confidence"]],
-            "exceeds r": percent(table["violated"], table["error"]),
-            "refused": percent(table["refused"]),
-            "not granted": percent((1.0 - table["granted"] - table["refused"]).abs()),
-            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
-            "samples": table["seeds"],
-        }
-    )
+    keys = ["population", "model", "n"]
+    level = [f"exceeds r, δ = {100 * (1.0 - value):.0f} %" for value in table["confidence"]]
+    found = _by(table.assign(shown=_exceeds(table, table["refused"]), level=level), keys, "level")
+    first = table.drop_duplicates(keys)
+    return found.assign(refused=percent(first["refused"]), samples=list(first["seeds"]))
 
 
 def hard_plot(table: pd.DataFrame) -> Any:
@@ -408,13 +409,14 @@ TEXTS = {
         "on the others, as Seldonian algorithms do; “held out, in sequence” is "
         '`certification="held-out"`. The price is the loss in the population (squared error, '
         "log-loss) relative to the plain model of the same rows, with models that were not "
-        "granted counted as what is returned for them."
+        "granted, whose share is in parentheses, counted as what is returned for them."
     ),
     "hard": (
         f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
         "granted and exceeds r in the population. Three normal predictors, of which two depend on "
         "S. “2 % group” and “10 % group” are binary attributes of that many people beside a "
-        "normal one; samples with fewer than ten people of the group are refused. In “curved”, a "
+        "normal one; samples with fewer than ten people of the group are refused, and of the others "
+        "the share in parentheses is not granted. In “curved”, a "
         "predictor depends on the square of S. “Weighted” models see people with chances from "
         "0.02 to 0.95 that depend on S or X, and have the inverse chances as weights. "
         "“Mean parity” is of binomial models."
