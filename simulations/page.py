@@ -415,9 +415,9 @@ TEXTS = {
         f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
         "granted and exceeds r in the population. Three normal predictors, of which two depend on "
         "S. “2 % group” and “10 % group” are binary attributes of that many people beside a "
-        "normal one; samples with fewer than ten people of the group are refused, and of the others "
-        "the share in parentheses is not granted. In “curved”, a "
-        "predictor depends on the square of S. “Weighted” models see people with chances from "
+        "normal one; samples with fewer than ten people of the group are refused, and of the "
+        "others the share in parentheses is not granted. In “curved”, a predictor depends "
+        "on the square of S. “Weighted” models see people with chances from "
         "0.02 to 0.95 that depend on S or X, and have the inverse chances as weights. "
         "“Mean parity” is of binomial models."
     ),
