@@ -52,15 +52,19 @@ TOGETHER = {
 
 
 def table() -> str:
-    """Return one line for each refusal, in Markdown."""
-    lines = ["| together | refused by | why |", "|---|---|---|"]
-    return "\n".join([*lines, *map(_line, REFUSED)]) + "\n"
+    """Return one line for each refusal, below the verbs that refuse, in Markdown.
+
+    Reasons are beside the refusals, and errors give them to users.
+    """
+    by_verbs: dict[str, list[str]] = {}
+    for refusal in REFUSED:
+        verbs = ", ".join(f"`{verb}`" for verb in refusal.verbs)
+        by_verbs.setdefault(verbs, []).append(_line(refusal))
+    return "\n".join(f"{verbs}:\n\n" + "\n".join(some) + "\n" for verbs, some in by_verbs.items())
 
 
 def _line(refusal: Refusal) -> str:
-    verbs = ", ".join(f"`{verb}`" for verb in refusal.verbs)
-    reason = refusal.reason + ("" if refusal.always else " (on some data)")
-    return f"| {_together(refusal.options)} | {verbs} | {reason} |"
+    return f"- {_together(refusal.options)}" + ("" if refusal.always else " (on some data)")
 
 
 def _together(options: Mapping[str, Sequence[str]]) -> str:
