@@ -247,8 +247,6 @@ def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
             "r": table["bound"],
             "R² in the population": [f"{value:.4f}" for value in table["true"]],
             "coverage": percent(table["coverage"], table["error"]),
-            "value below": percent(table["below"]),
-            "value above": percent(table["above"]),
             "mean width": [f"{value:.4f}" for value in table["width"]],
             "samples": table["seeds"],
         }
