@@ -26,7 +26,14 @@ LEFT_OUT = {
     "wide": re.compile(r"^40 ×"),
 }
 COLUMNS_LEFT_OUT = {
-    "stacking": ("splits", "log loss", "accuracy", "gap", "stack − this, log loss at equal R²"),
+    "stacking": (
+        "splits",
+        "fits",
+        "log loss",
+        "accuracy",
+        "gap",
+        "stack − this, log loss at equal R²",
+    ),
     "validation": ("CPU",),
 }
 

@@ -35,7 +35,8 @@ INTRODUCTION = (
     "```bash\nmake simulate\n```\n\n"
     "S has a binary attribute, a numeric one that depends on it, and another binary one; four "
     "predictors are skewed and spread differently by group, and gaussian errors are "
-    "heteroscedastic. The seeds are fixed. “±” is one Monte Carlo standard error.\n"
+    "heteroscedastic. The seeds are fixed. “±” is one Monte Carlo standard error, and bars in the "
+    "pictures are two.\n"
 )
 
 
@@ -119,9 +120,7 @@ def dots(
 
 
 def coverage_table(table: pd.DataFrame) -> pd.DataFrame:
-    shown = table.assign(
-        shown=percent(table["coverage"], table["error"]), what=table["what"].map(WHAT)
-    )
+    shown = table.assign(shown=percent(table["coverage"]), what=table["what"].map(WHAT))
     wide = shown.pivot_table(
         index=["family", "method"], columns="what", values="shown", aggfunc="first", sort=False
     )
@@ -156,7 +155,7 @@ def certificates_table(table: pd.DataFrame) -> pd.DataFrame:
 
 def _exceeds(table: pd.DataFrame, refused: Any = 0.0) -> list[str]:
     """Write how many samples exceed the bound, and in parentheses how many are not granted."""
-    shares = percent(table["violated"], table["error"])
+    shares = percent(table["violated"])
     denied = percent((1.0 - table["granted"] - refused).abs())
     return [f"{share} ({none})" for share, none in zip(shares, denied, strict=True)]
 
@@ -337,9 +336,7 @@ def audits_table(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.assign(
         shown=[
             text + (f" ({100 * none:.1f} % have none)" if none else "")
-            for text, none in zip(
-                percent(table["coverage"], table["error"]), 1.0 - table["interval"], strict=True
-            )
+            for text, none in zip(percent(table["coverage"]), 1.0 - table["interval"], strict=True)
         ]
     )
     wide = shown.pivot_table(
