@@ -22,6 +22,7 @@ from simulations import (
 )
 from simulations.runner import EXPERIMENTS
 
+SHOWN_BOUNDS = (0.01, 0.05)  # the picture has the others, too
 WHAT = {
     "raw S": "coefficients of S",
     "raw X": "coefficients of X",
@@ -146,6 +147,7 @@ def coverage_plot(table: pd.DataFrame) -> Any:
 
 
 def certificates_table(table: pd.DataFrame) -> pd.DataFrame:
+    table = table[table["bound"].isin(SHOWN_BOUNDS)]
     found = _by(table.assign(shown=_exceeds(table)), ["family", "n", "bound"], "way")
     price = table.loc[table["way"] == "certified", "price"]
     return found.rename(columns={"bound": "r"}).assign(
@@ -215,7 +217,6 @@ def stacking_table(table: pd.DataFrame) -> pd.DataFrame:
             "n": table["n"],
             "learners": table["way"],
             "exceeds r": percent(table["violated"], table["error"]),
-            "not granted": percent(1.0 - table["granted"]),
             "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
             "mean R² in the population": [f"{value:.4f}" for value in table["reached"]],
             "samples": table["seeds"],
