@@ -240,6 +240,7 @@ def stacking_plot(table: pd.DataFrame) -> Any:
 
 
 def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
+    table = table[table["noise"] <= 1.0]
     return pd.DataFrame(
         {
             "model": table["model"],
@@ -403,9 +404,8 @@ TEXTS = {
         f"confidence {certificates.LEVEL}: statistical parity of gaussian models, mean parity of "
         "binomial ones. “Split and test” chooses one candidate on half of the rows and tests it "
         "on the others, as Seldonian algorithms do; “held out, in sequence” is "
-        '`certification="held-out"`. The price is the loss in the population (squared error, '
-        "log-loss) relative to the plain model of the same rows, with models that were not "
-        "granted, whose share is in parentheses, counted as what is returned for them."
+        '`certification="held-out"`. In parentheses is the share that was not granted. The price '
+        "is the loss in the population relative to the plain model of the same rows."
     ),
     "hard": (
         f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
