@@ -20,6 +20,7 @@ LEFT_OUT = {
     "fairml": re.compile(r"NCLM"),
     "gaussian": re.compile(r"^n = 1,000, |equality-of-opportunity|statsmodels"),
     "growth": re.compile(r"^(?!rows)"),
+    "logistic": re.compile(r"Zafar"),
     "means": re.compile(r"r = 0\.01$"),
     "sparse": re.compile(r"^100,000"),
     "stacking": re.compile(r", (?!0\.(01|0104|02)$)[\d.]+$|^communities|opportunity|odds"),
