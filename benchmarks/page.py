@@ -22,6 +22,7 @@ LEFT_OUT = {
     "growth": re.compile(r"^(?!rows)"),
     "logistic": re.compile(r"Zafar"),
     "means": re.compile(r"r = 0\.01$"),
+    "small": re.compile(r"glum|statsmodels"),
     "sparse": re.compile(r"^100,000"),
     "stacking": re.compile(r", (?!0\.(01|0104|02)$)[\d.]+$|^communities|opportunity|odds"),
     "streaming": re.compile(r"^(250,000|1,000,000)"),
