@@ -249,7 +249,6 @@ def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
             "R² in the population": [f"{value:.4f}" for value in table["true"]],
             "coverage": percent(table["coverage"], table["error"]),
             "mean width": [f"{value:.4f}" for value in table["width"]],
-            "samples": table["seeds"],
         }
     )
 
