@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(text)
     if arguments.record:
         recorded.write(recorded.RECORDED, record)
-        page.rewrite(page.DOCS, PARTS, record)
+        page.rewrite(page.DOCS, PARTS, recorded.read(recorded.RECORDED))
         print(f"recorded in {recorded.RECORDED} and {page.DOCS / 'benchmarks.md'}")
     return int(compare and slower)
 

@@ -22,6 +22,7 @@ from simulations import (
 )
 from simulations.runner import EXPERIMENTS
 
+SHOWN_BOUNDS = (0.01, 0.05)  # the picture has the others, too
 WHAT = {
     "raw S": "coefficients of S",
     "raw X": "coefficients of X",
@@ -35,7 +36,8 @@ INTRODUCTION = (
     "```bash\nmake simulate\n```\n\n"
     "S has a binary attribute, a numeric one that depends on it, and another binary one; four "
     "predictors are skewed and spread differently by group, and gaussian errors are "
-    "heteroscedastic. The seeds are fixed. “±” is one Monte Carlo standard error.\n"
+    "heteroscedastic. The seeds are fixed. “±” is one Monte Carlo standard error, and bars in the "
+    "pictures are two.\n"
 )
 
 
@@ -119,9 +121,7 @@ def dots(
 
 
 def coverage_table(table: pd.DataFrame) -> pd.DataFrame:
-    shown = table.assign(
-        shown=percent(table["coverage"], table["error"]), what=table["what"].map(WHAT)
-    )
+    shown = table.assign(shown=percent(table["coverage"]), what=table["what"].map(WHAT))
     wide = shown.pivot_table(
         index=["family", "method"], columns="what", values="shown", aggfunc="first", sort=False
     )
@@ -147,18 +147,28 @@ def coverage_plot(table: pd.DataFrame) -> Any:
 
 
 def certificates_table(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "family": table["family"],
-            "n": table["n"],
-            "r": table["bound"],
-            "model": table["way"],
-            "exceeds r": percent(table["violated"], table["error"]),
-            "not granted": percent(1.0 - table["granted"]),
-            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
-            "price": [f"{100 * value:+.1f} %" for value in table["price"]],
-        }
+    table = table[table["bound"].isin(SHOWN_BOUNDS)]
+    found = _by(table.assign(shown=_exceeds(table)), ["family", "n", "bound"], "way")
+    price = table.loc[table["way"] == "certified", "price"]
+    return found.rename(columns={"bound": "r"}).assign(
+        **{"price of the certificate": [f"{100 * value:+.1f} %" for value in price]}
     )
+
+
+def _exceeds(table: pd.DataFrame, refused: Any = 0.0) -> list[str]:
+    """Write how many samples exceed the bound, and in parentheses how many are not granted."""
+    shares = percent(table["violated"])
+    denied = percent((1.0 - table["granted"] - refused).abs())
+    return [f"{share} ({none})" for share, none in zip(shares, denied, strict=True)]
+
+
+def _by(table: pd.DataFrame, rows: list[str], columns: str) -> pd.DataFrame:
+    """Lay the texts `shown` out with a column for each value of one of the columns."""
+    wide = table.pivot_table(
+        index=rows, columns=columns, values="shown", aggfunc="first", sort=False
+    )
+    found: pd.DataFrame = wide.fillna("").reset_index()
+    return found
 
 
 def certificates_plot(table: pd.DataFrame) -> Any:
@@ -178,19 +188,11 @@ def certificates_plot(table: pd.DataFrame) -> Any:
 
 
 def hard_table(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "population": table["population"],
-            "model": table["model"],
-            "n": table["n"],
-            "δ": [f"{100 * (1.0 - value):.0f} %" for value in table["confidence"]],
-            "exceeds r": percent(table["violated"], table["error"]),
-            "refused": percent(table["refused"]),
-            "not granted": percent((1.0 - table["granted"] - table["refused"]).abs()),
-            "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
-            "samples": table["seeds"],
-        }
-    )
+    keys = ["population", "model", "n"]
+    level = [f"exceeds r, δ = {100 * (1.0 - value):.0f} %" for value in table["confidence"]]
+    found = _by(table.assign(shown=_exceeds(table, table["refused"]), level=level), keys, "level")
+    first = table.drop_duplicates(keys)
+    return found.assign(refused=percent(first["refused"]), samples=list(first["seeds"]))
 
 
 def hard_plot(table: pd.DataFrame) -> Any:
@@ -215,7 +217,6 @@ def stacking_table(table: pd.DataFrame) -> pd.DataFrame:
             "n": table["n"],
             "learners": table["way"],
             "exceeds r": percent(table["violated"], table["error"]),
-            "not granted": percent(1.0 - table["granted"]),
             "mean r′": [f"{value:.4f}" for value in table["training_bound"]],
             "mean R² in the population": [f"{value:.4f}" for value in table["reached"]],
             "samples": table["seeds"],
@@ -239,6 +240,7 @@ def stacking_plot(table: pd.DataFrame) -> Any:
 
 
 def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
+    table = table[table["noise"] <= 1.0]
     return pd.DataFrame(
         {
             "model": table["model"],
@@ -246,10 +248,7 @@ def intervals_table(table: pd.DataFrame) -> pd.DataFrame:
             "r": table["bound"],
             "R² in the population": [f"{value:.4f}" for value in table["true"]],
             "coverage": percent(table["coverage"], table["error"]),
-            "value below": percent(table["below"]),
-            "value above": percent(table["above"]),
             "mean width": [f"{value:.4f}" for value in table["width"]],
-            "samples": table["seeds"],
         }
     )
 
@@ -335,12 +334,11 @@ def monitoring_plot(table: pd.DataFrame) -> Any:
 
 
 def audits_table(table: pd.DataFrame) -> pd.DataFrame:
+    table = table[table["rows"] == table["rows"].min()]  # the picture has the others, too
     shown = table.assign(
         shown=[
             text + (f" ({100 * none:.1f} % have none)" if none else "")
-            for text, none in zip(
-                percent(table["coverage"], table["error"]), 1.0 - table["interval"], strict=True
-            )
+            for text, none in zip(percent(table["coverage"]), 1.0 - table["interval"], strict=True)
         ]
     )
     wide = shown.pivot_table(
@@ -406,16 +404,16 @@ TEXTS = {
         f"confidence {certificates.LEVEL}: statistical parity of gaussian models, mean parity of "
         "binomial ones. “Split and test” chooses one candidate on half of the rows and tests it "
         "on the others, as Seldonian algorithms do; “held out, in sequence” is "
-        '`certification="held-out"`. The price is the loss in the population (squared error, '
-        "log-loss) relative to the plain model of the same rows, with models that were not "
-        "granted counted as what is returned for them."
+        '`certification="held-out"`. In parentheses is the share that was not granted. The price '
+        "is the loss in the population relative to the plain model of the same rows."
     ),
     "hard": (
         f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
         "granted and exceeds r in the population. Three normal predictors, of which two depend on "
         "S. “2 % group” and “10 % group” are binary attributes of that many people beside a "
-        "normal one; samples with fewer than ten people of the group are refused. In “curved”, a "
-        "predictor depends on the square of S. “Weighted” models see people with chances from "
+        "normal one; samples with fewer than ten people of the group are refused, and of the "
+        "others the share in parentheses is not granted. In “curved”, a predictor depends "
+        "on the square of S. “Weighted” models see people with chances from "
         "0.02 to 0.95 that depend on S or X, and have the inverse chances as weights. "
         "“Mean parity” is of binomial models."
     ),

@@ -140,7 +140,7 @@ def test_a_fit_enters_few_files(kind):
         model.fit(Z, y)
     finally:
         sys.setprofile(None)
-    page = (ROOT.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
     assert f"| {kind} | {len(entered)} |" in page
     if kind == "gaussian":
         assert f"from one file of `estimators/` into another {len(crossed)} times" in page
