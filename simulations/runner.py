@@ -21,6 +21,7 @@ from simulations import (
     hard,
     intervals,
     monitoring,
+    rates,
     stacking,
 )
 
@@ -29,6 +30,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "intervals": intervals,
     "certificates": certificates,
     "hard": hard,
+    "rates": rates,
     "stacking": stacking,
     "decisions": decisions,
     "monitoring": monitoring,

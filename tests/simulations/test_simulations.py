@@ -177,10 +177,31 @@ def test_chunks_cover_every_seed_once():
 
 
 def test_rates_are_judged_in_a_population_of_exposures():
-    found = rates.summary(2, n=1000, many=20_000)
-    assert found["granted"] == 1.0
-    assert found["total"] == pytest.approx(1.0, abs=1e-10)
-    assert set(found.index[-4:]) == {f"covers {name}" for name in ("intercept", "s", "x1", "x2")}
+    (found,) = rates.sample(0, model=rates.RATES, n=1000, many=20_000)
+    assert found["total"] == pytest.approx(1.0, abs=1e-9)
+    assert found["training_bound"] < rates.BOUND
     Z, _, exposure, truth = rates.population(20_000)
     means = np.exp(truth[0] + Z @ truth[1:])
     assert rates.share(means, Z[:, 0], exposure) == pytest.approx(rates.BOUND, abs=1e-9)
+
+
+def test_partial_shares_in_the_population_are_known():
+    Z, y = rates.draw_controlled(100_000, np.random.default_rng(0))
+    model = FairRidgeClassifier(
+        0.05, sensitive=[0], controls=[1], definition="mean-parity", blind=True
+    ).fit(Z, y)
+    known = rates.controlled_share(float(model.intercept_[0]), np.append(0.0, model.coef_))
+    assert known == pytest.approx(0.05, abs=4 * 0.2 * np.sqrt(0.95 / 100_000) * 2)
+
+
+def test_coverage_is_that_of_rates_alone():
+    rows = [
+        {"seed": 0, "model": rates.RATES, "n": 9, "granted": True, "exceeds": True,
+         "reached": 0.06, "training_bound": 0.04, "intercept": True, "s": False, "x1": True,
+         "x2": True},
+        {"seed": 0, "model": rates.BLIND, "n": 9, "granted": True, "exceeds": False,
+         "reached": 0.03, "training_bound": 0.04},
+    ]  # fmt: skip
+    found = rates.table(pd.DataFrame(rows)).set_index("model")
+    assert found.loc[rates.RATES, ["violated", "s", "x1"]].tolist() == [1.0, 0.0, 1.0]
+    assert np.isnan(found.loc[rates.BLIND, "s"])
