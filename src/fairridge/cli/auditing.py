@@ -57,6 +57,7 @@ AUDIT_COLUMNS = {
     "auc": ("AUC", "{:.3f}"),
     "gini": ("Gini", "{:.3f}"),
     "ks_of_classes": ("KS classes", "{:.3f}"),
+    "brier": ("Brier", "{:.4f}"),
     "standardized_mean_difference": ("SMD", "{:+.2f}"),
     "kolmogorov_smirnov": ("KS", "{:.3f}"),
     "wasserstein": ("Wasserstein", "{:.4g}"),
