@@ -52,6 +52,19 @@ def mean_over_times(terms: Floats, times: Floats) -> Floats:
     return np.asarray(trapezoid(terms, times) / (times[-1] - times[0]))
 
 
+def times_of_events(time: Floats, event: Floats) -> Floats:
+    """Return times to measure at: quantiles of the events before the last time."""
+    known = np.unique(time[(event > 0.0) & (time < time.max())])
+    return np.unique(np.quantile(known, np.linspace(0.0, 1.0, POINTS))) if len(known) else known
+
+
+def survival_at(times: Floats, eta: Floats, baseline: tuple[Floats, Floats]) -> Floats:
+    """Return S(t|x) = exp(−H₀(t)e^η), one column per time; see `integrated_brier_score`."""
+    steps = np.searchsorted(baseline[0], times, side="right")
+    log_hazard = np.concatenate([[-np.inf], baseline[1]])[steps]
+    return np.asarray(np.exp(-np.exp(np.minimum(eta[:, None] + log_hazard, 700.0))))
+
+
 def integrated_brier_score(
     time: Floats,
     event: Floats,
@@ -64,14 +77,10 @@ def integrated_brier_score(
     `baseline` are event times and log H₀ there. NaN with fewer than two distinct events before
     the last time.
     """
-    known = np.unique(time[(event > 0.0) & (time < time.max())])
-    if len(known) < 2:
+    times = times_of_events(time, event)
+    if len(times) < 2:
         return float("nan")
-    times = np.unique(np.quantile(known, np.linspace(0.0, 1.0, POINTS)))
-    steps = np.searchsorted(baseline[0], times, side="right")
-    log_hazard = np.concatenate([[-np.inf], baseline[1]])[steps]
-    survival = np.exp(-np.exp(np.minimum(eta[:, None] + log_hazard, 700.0)))
-    scores = brier_scores(time, event, survival, times, weight)
+    scores = brier_scores(time, event, survival_at(times, eta, baseline), times, weight)
     return float(mean_over_times(scores, times))
 
 
