@@ -492,3 +492,24 @@ def test_audit_shows_intervals_and_calibration_in_narrow_terminals(run, people_c
     ratio = min(facts["groups"][:2], key=lambda one: one["adverse_impact_ratio"])
     ends = f"{ratio['adverse_impact_ratio_low']:.2f}–{ratio['adverse_impact_ratio_high']:.2f}"
     assert ends in shown
+
+
+def test_audits_of_survival_models_have_the_brier_score(run):
+    run("datasets", "rossi", "--out", "rossi.csv")
+    run("fit", "builtin:rossi", "-o", "m.json")
+    shown = run("audit", "builtin:rossi", "-m", "m.json", "--out", "of_name.csv")
+    assert shown.code == 0
+    assert "Brier" in shown.out
+    columns = ("-y", "week", "--event", "arrest", "--out", "of_file.csv")
+    assert run("audit", "rossi.csv", "-m", "m.json", *columns).code == 0
+    found = [
+        pd.read_csv(f"{name}.csv").set_index("group")["brier"].sort_index()
+        for name in ("of_name", "of_file")
+    ]
+    pd.testing.assert_series_equal(*found)
+    assert found[0].between(0.01, 0.25).all()
+    refused = run("audit", "rossi.csv", "-m", "m.json", "-y", "week")
+    assert refused.code == 2
+    assert "--event NAME" in refused.error
+    refused = run("audit", "rossi.csv", "-m", "m.json", "--event", "arrest")
+    assert "--response NAME" in refused.error

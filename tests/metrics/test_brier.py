@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import fairridge
-from fairridge import FairRidgeSurvival
+from fairridge import FairRidgeSurvival, audit
 from fairridge.metrics.brier import brier_scores, integrated_brier_score
 
 
@@ -81,3 +81,46 @@ def test_reports_have_the_brier_score(study):
     new = fairridge.report(model, X, y, new_rows=True).contents
     (measure,) = [one for one in new.accuracy if one.key == "brier"]
     assert measure.value == pytest.approx(wanted, rel=1e-6)
+
+
+def test_audits_have_the_brier_score_of_groups():
+    rng, n = np.random.default_rng(5), 400
+    sex, x = rng.choice(["f", "m"], n), rng.normal(size=n)
+    death, lost = rng.exponential(np.exp(-x)), rng.exponential(2.0, n)
+    y = pd.DataFrame({"event": (death <= lost) * 1.0, "time": np.minimum(death, lost)})
+    X = pd.DataFrame({"sex": sex, "x": x})
+    model = FairRidgeSurvival(0.05, sensitive="sex").fit(X, y)
+    times = np.linspace(0.1, 1.5, 15)
+    S = model.predict_survival_function(X, times=times)
+    weight = np.where(x > 2.0, 0.0, 1.0)
+    given = {"sensitive_features": X["sex"], "sample_weight": weight}
+    found = audit(y, model.predict(X), survival=(times, S), **given)
+    kept = weight > 0.0
+    time, event = y["time"].to_numpy()[kept], y["event"].to_numpy()[kept]
+    scores = brier_scores(time, event, S[kept], times, np.ones(kept.sum()))
+    expected = np.trapezoid(scores, times) / (times[-1] - times[0])
+    assert found.overall.brier.value == pytest.approx(expected)
+    assert found.overall.brier.low < expected < found.overall.brier.high
+    shares = [(group.share, group.brier.value) for group in found["sex"].groups]
+    assert sum(share * value for share, value in shares) == pytest.approx(expected)
+    assert "Brier" in str(found)
+    assert not found.favorable.high
+    assert "brier" not in audit(y, model.predict(X), **given).to_frame()
+
+
+@pytest.mark.parametrize(
+    ("times", "change", "message"),
+    [
+        ([1.0], lambda S: S, "at least two times"),
+        ([1.0, 9.0], lambda S: S, "must lie before"),
+        ([1.0, 2.0], lambda S: S[:3], "must have 4 rows and 2 columns"),
+        ([1.0, 2.0], lambda S: 2.0 * S, "of probabilities"),
+    ],
+)
+def test_survival_that_cannot_be_judged_is_refused(times, change, message):
+    y = np.column_stack([[1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 1.0, 1.0]])
+    survival = times, change(np.full((4, len(times)), 0.6))
+    with pytest.raises(ValueError, match=message):
+        audit(y, np.zeros(4), sensitive_features=list("abab"), survival=survival)
+    with pytest.raises(ValueError, match="two columns, time and event"):
+        audit(y[:, 0], np.zeros(4), sensitive_features=list("abab"), survival=survival)

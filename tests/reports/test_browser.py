@@ -266,6 +266,48 @@ def test_key_figures_follow_the_slider(page, binomial_report):
     assert page.run("document.querySelector('.key dd').textContent") == "no bound"
 
 
+# Words of text that stand on two lines; digests are longer than any line.
+BROKEN_WORDS = """(() => {
+  const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walk.nextNode());) {
+    const home = node.parentElement;
+    if (!home.checkVisibility() || home.closest('svg, thead, caption')) continue;
+    for (const word of node.data.matchAll(/(?<!\\w)[\\p{L}\\p{N}_]{2,30}(?!\\w)/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map(r => Math.round(r.top / 8)));
+      if (lines.size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+})()"""
+
+
+def test_a_phone_breaks_no_words(page):
+    page.resize(390, 800)
+    try:
+        assert page.run(BROKEN_WORDS) == []
+    finally:
+        page.resize(1280, 900)
+
+
+def test_bars_stand_below_their_headings(page):
+    """Where there is room, a heading begins over its bars, and numbers follow at their ends."""
+    bars = page.run(
+        "[...document.querySelectorAll('td.bar')].filter(t => t.checkVisibility()).map(t => {"
+        "const head = t.closest('table').tHead.rows[0].cells[t.cellIndex];"
+        "const left = e => e.getBoundingClientRect().left;"
+        "const range = document.createRange(); range.selectNodeContents(head);"
+        "const text = document.createRange(); text.selectNodeContents(t);"
+        "return [left(range) - left(t), left(text) - left(t), t.getBoundingClientRect().width]})"
+    )
+    assert len(bars) > 5
+    for heading, number, width in bars:
+        assert 0 <= heading < 16
+        assert heading < number < width
+
+
 def test_a_phone_shows_what_matters(page):
     page.resize(390, 800)
     try:

@@ -21,7 +21,7 @@ from fairridge import (
     report,
     save,
 )
-from fairridge.export import to_sklearn, to_sql
+from fairridge.export import relativities, to_sklearn, to_sql
 from fairridge.rules import AdverseImpact
 from tests.zoo import r_squared
 
@@ -64,31 +64,51 @@ def policies(n, seed):
 def test_a_motor_tariff(tmp_path):
     rows, new = through_a_file(policies(20_000, 0)), through_a_file(policies(20_000, 1))
     columns = ["sex", "region", "age", "power"]
-    X, offset = rows[columns], np.log(rows["exposure"])
+    X, years = rows[columns], rows["exposure"]
     options = {"family": "poisson", "sensitive": "sex", "missing": "level"}
-    free = FairRidgeRegressor(1.0, **options).fit(X, rows["claims"], offset=offset)
-    ratios = free.inference(X, rows["claims"], offset=offset).to_frame(
+    free = FairRidgeRegressor(1.0, **options).fit(X, rows["claims"], exposure=years)
+    ratios = free.inference(X, rows["claims"], exposure=years).to_frame(
         confidence=0.999, exponentiate=True
     ).set_index("term")  # fmt: skip
     for term, effect in {"region[town]": 0.3, "power": 0.01, "age": -0.01}.items():
         assert ratios.loc[term, "lower"] < np.exp(effect) < ratios.loc[term, "upper"], term
     fair = FairRidgeRegressor(0.01, definition="mean-parity", **options)
-    fair.fit(X, rows["claims"], offset=offset)
+    fair.fit(X, rows["claims"], exposure=years)
     men = indicator(new, "sex", "m")
     before, after = (r_squared(model.predict(new[columns]), men) for model in (free, fair))
     assert r_squared(new["rate"].to_numpy(), men) > 0.15
     assert before > 0.15
     assert after < 0.3 * before
-    paid = fair.predict(new[columns]) * new["exposure"]
+    paid = pd.Series(fair.predict(new[columns], exposure=new["exposure"]))
     assert r_squared(paid.to_numpy(), men) < 0.02
     # The tariff earns what it must.
     assert paid.sum() == pytest.approx((new["rate"] * new["exposure"]).sum(), rel=0.05)
-    assert '"power"' in to_sql(fair)
+    found = audit(
+        new["claims"],
+        paid,
+        sensitive_features=new["sex"],
+        exposure=new["exposure"],
+        favorable="low",
+    )
+    assert found.mean_ratio.value > 0.9
+    ratios = {group.group: group.predicted_over_observed for group in found["sex"].groups}
+    for sex in ("f", "m"):  # what a bound costs: women pay for the claims of men
+        own = new["sex"] == sex
+        truth = paid[own].sum() / (new["rate"] * new["exposure"])[own].sum()
+        assert ratios[sex].low < truth < ratios[sex].high
+    assert ratios["m"].high < 1.0 < ratios["f"].low
+    factors = relativities(
+        free, X, rows["claims"], exposure=years, confidence=0.999,
+        bands={"age": [18, 30, 50, 65], "power": [60, 90]},
+    )  # fmt: skip
+    town = factors[factors["level"] == "town"].iloc[0]
+    assert town["lower"] < np.exp(0.3) < town["upper"]
+    assert '"power"' in to_sql(fair, exposure="exposure")
     save(fair, tmp_path / "tariff.json")
     loaded = load(tmp_path / "tariff.json")
     page = report(
         loaded, new[columns], new["claims"], tmp_path / "page.html", new_rows=True,
-        offset=np.log(new["exposure"]), bootstrap=20,
+        exposure=new["exposure"],
     )  # fmt: skip
     assert "mean-parity" in page.summary
     assert (tmp_path / "page.html").stat().st_size > 10_000
@@ -98,7 +118,10 @@ def test_a_motor_tariff(tmp_path):
 
 
 def applicants(n, seed, gap=0.8):
-    """Return people of whom men have more years, and were hired more often for the same skill."""
+    """Return people of whom men have more years, and were hired more often for the same skill.
+
+    Degrees are a reason that nobody disputes, and men have a few more.
+    """
     rng = np.random.default_rng(seed)
     sex = rng.choice(["f", "m"], n)
     skill = rng.normal(size=n)
@@ -108,10 +131,11 @@ def applicants(n, seed, gap=0.8):
             "sex": sex,
             "test": (50 + 10 * skill + 5 * rng.normal(size=n)).round(1),
             "years": np.maximum(rng.gamma(3.0, 2.0, n) + 2.5 * gap * (sex == "m"), 0).round(1),
-            "degree": rng.choice(["none", "bachelor", "master"], n, p=[0.3, 0.5, 0.2]),
+            "degree": np.where(rng.random(n) < 0.4 + 0.1 * (sex == "m"), "master", "bachelor"),
         }
     )
-    eta = -0.5 + 0.9 * skill + gap * 0.5 * (sex == "m") + 0.15 * (frame["years"] - 7.0)
+    eta = -0.7 + 0.5 * (frame["degree"] == "master")
+    eta += +0.9 * skill + gap * 0.5 * (sex == "m") + 0.15 * (frame["years"] - 7.0)
     frame["hired"] = np.where(rng.random(n) < 1 / (1 + np.exp(-eta)), "yes", "no")
     return frame
 
@@ -126,7 +150,9 @@ def impact_ratio(model, people, top):
 def test_hiring_without_asking_for_sex(tmp_path):
     train, held = (through_a_file(applicants(4000, seed)) for seed in (0, 1))
     people = applicants(60_000, 2)
-    model = FairRidgeClassifier(sensitive="sex", blind=True, definition="mean-parity")
+    model = FairRidgeClassifier(
+        sensitive="sex", blind=True, controls="degree", definition="mean-parity"
+    )
     parts = [frame.drop(columns=["applicant", "hired"]) for frame in (train, held)]
     rule = AdverseImpact(0.7, top=0.2, minimum_share=0.02)
     choice = choose_bound(model, parts[0], train["hired"], parts[1], held["hired"], rule=rule)
@@ -135,6 +161,15 @@ def test_hiring_without_asking_for_sex(tmp_path):
     free = model.set_params(unfairness=1.0).fit(parts[0], train["hired"])
     assert impact_ratio(free, people, 0.2) < 0.7
     assert impact_ratio(choice.model, people, 0.2) >= 0.7
+    # Among people with the same degree, sex explains next to nothing of the scores.
+    for degree in ("bachelor", "master"):
+        alike = people[people["degree"] == degree]
+        rows, men = alike[["test", "years", "degree"]], indicator(alike, "sex", "m")
+        fair, plain = (
+            r_squared(one.predict_proba(rows)[:, 1], men) for one in (choice.model, free)
+        )
+        assert plain > 0.02
+        assert fair < 0.01
     save(choice.model, tmp_path / "model.json")
     deployed = load(tmp_path / "model.json")
     alone = people[["test", "years", "degree"]]
@@ -198,5 +233,24 @@ def test_survival_behind_a_pipeline(tmp_path):
     assert np.ptp(relative) < 1e-9
     page = report(model, rows[columns], y, tmp_path / "page.html", cv=2, bootstrap=0)
     assert page.contents.subject.sensitive == ("sex_m",)
+    save(model, tmp_path / "patients.json")
+    loaded = load(tmp_path / "patients.json")
+    np.testing.assert_array_equal(loaded.predict(new[columns]), model.predict(new[columns]))
+    # Half of the people outlive their median, as far as times are known.
+    seen, medians = (
+        new["time"] < 8.0,
+        loaded[-1].predict_median(loaded[:-1].transform(new[columns])),
+    )
+    assert (new["time"] > medians)[seen | (medians < 8.0)].mean() == pytest.approx(0.5, abs=0.05)
+    times = np.linspace(0.5, 7.5, 30)
+    brier = {}
+    for name, one in (("free", free), ("fair", loaded)):
+        survival = one[-1].predict_survival_function(one[:-1].transform(new[columns]), times=times)
+        brier[name] = audit(
+            new[["time", "event"]], one.predict(new[columns]), sensitive_features=new["sex"],
+            survival=(times, survival),
+        ).overall.brier  # fmt: skip
+    assert brier["free"].high < 0.25  # that of a coin
+    assert brier["free"].value < brier["fair"].value < brier["free"].value + 0.03
     watch = Monitor(model, unfairness=0.06)
     assert not watch.update(new[columns]).alarm

@@ -57,6 +57,7 @@ AUDIT_COLUMNS = {
     "auc": ("AUC", "{:.3f}"),
     "gini": ("Gini", "{:.3f}"),
     "ks_of_classes": ("KS classes", "{:.3f}"),
+    "brier": ("Brier", "{:.4f}"),
     "standardized_mean_difference": ("SMD", "{:+.2f}"),
     "kolmogorov_smirnov": ("KS", "{:.3f}"),
     "wasserstein": ("Wasserstein", "{:.4g}"),
@@ -72,6 +73,8 @@ class _Predictions:
     positive: str | None
     eta: Any = None
     exposure: Any = None  # what counts are of, if the model says so
+    # Event times and the logarithm of the cumulative hazard there, of a survival model.
+    baseline: tuple[Any, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class _AuditColumns:
     sensitive: tuple[str, ...]
     weight: str | None
     exposure: str | None
+    event: str | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,9 @@ def audit(
     weight: Weight = None,
     offset: Offset = None,
     exposure: Exposure = None,
+    event: Annotated[
+        str | None, option("NAME", "Column of events (1 or 0), if the response is a time.")
+    ] = None,
     separator: Separator = None,
     out: Figures = None,
     safe_csv: SafeCsv = False,
@@ -134,7 +141,7 @@ def audit(
         source = read(data, separator, kinds.as_text)
         given = {"offset": offset, "exposure": exposure}
         predicted = _predicted(source, prediction, fitted, options.positive, given)
-        roles = _roles(source, predicted, sensitive, response, weight, given)
+        roles = _roles(source, predicted, sensitive, (response, event), weight, given)
         audited, remarks = _audited(source, predicted, prediction, roles, options, kinds)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
@@ -154,7 +161,7 @@ def _audited(
     """Compare groups; also return how columns were read."""
     from fairridge import audit as audited
 
-    named = (roles.target, roles.weight, roles.exposure, prediction)
+    named = (roles.target, roles.event, roles.weight, roles.exposure, prediction)
     others = [name for name in named if name is not None]
     table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
     values = predicted.values if prediction is None else table.column(prediction)
@@ -164,38 +171,70 @@ def _audited(
     exposure = predicted.exposure
     if exposure is None and roles.exposure is not None:
         exposure = table.column(roles.exposure)
+    response = None if roles.target is None else table.select([roles.target])
+    survival = None
+    if roles.event is not None:
+        response, survival = _times(table, roles, predicted)
     with _naming_columns(roles.target or "response", prediction or "prediction"):
         audit = audited(
-            None if roles.target is None else table.select([roles.target]),
+            response,
             values,
             sensitive_features=table.select(list(roles.sensitive)),
             sample_weight=None if roles.weight is None else table.column(roles.weight),
             exposure=exposure,
             linear_predictor=predicted.eta,
+            survival=survival,
             **(vars(options) | meant),
         )
     return audit, remarks
+
+
+def _times(table: Any, roles: _AuditColumns, predicted: _Predictions) -> tuple[Any, Any]:
+    """Return times and events, and the survival that a model predicts, if there is one."""
+    import numpy as np
+
+    from fairridge.metrics.brier import survival_at, times_of_events
+
+    y = table.select([roles.target, roles.event]).rename_columns(["time", "event"])
+    if predicted.baseline is None:
+        return y, None
+    times = times_of_events(
+        *(y.column(name).to_numpy().astype(np.float64) for name in y.schema.names)
+    )
+    eta = np.asarray(predicted.values, dtype=np.float64)
+    known = len(times) > 1
+    return y, (times, survival_at(times, eta, predicted.baseline)) if known else None
 
 
 def _roles(
     source: Source,
     predicted: _Predictions,
     sensitive: list[str] | None,
-    response: str | None,
+    responses: tuple[str | None, str | None],
     weight: str | None,
     given: dict[str, str | None],
 ) -> _AuditColumns:
     """Raise unless there are sensitive attributes, and every column has one role."""
     attributes = names(sensitive, "--sensitive") or predicted.sensitive or source.sensitive
-    target = response or (source.response[0] if len(source.response) == 1 else None)
+    response, event = responses
+    target = response or (source.response[0] if source.response else None)
+    if event is None and len(source.response) == 2 and target == source.response[0]:
+        event = source.response[1]
+    if event is not None and target is None:
+        raise BadInputError(f"--event {event} needs the times, too: --response NAME.")
+    if predicted.baseline is not None and target is not None and event is None:
+        raise BadInputError(
+            f"the model is of times, so say which column has the events: --event NAME, beside "
+            f"--response {target}."
+        )
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(attributes, source, "--sensitive")
-    columns = {"response": target, "weight": weight} | given
+    columns = {"response": target, "event": event, "weight": weight} | given
     for role, name in columns.items():
         check_columns([] if name is None else [name], source, f"--{role}")
-    check_roles([] if target is None else [target], attributes, weight, *given.values())
-    return _AuditColumns(target, attributes, weight, given["exposure"])
+    check_roles([name for name in (target, event) if name], attributes, weight, *given.values())
+    return _AuditColumns(target, attributes, weight, given["exposure"], event)
 
 
 def _predicted(
@@ -227,7 +266,16 @@ def _predicted(
             return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
         return _Predictions(modeled, attributes, labels[1], eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
-    return _Predictions(columns[chosen], attributes, positive, eta, exposure)
+    return _Predictions(columns[chosen], attributes, positive, eta, exposure, _baseline(model))
+
+
+def _baseline(model: Any) -> tuple[Any, Any] | None:
+    """Return the baseline hazard of a survival model; None of others."""
+    import numpy as np
+
+    if model.family_.reads != "times":
+        return None
+    return model.event_times_, np.log(model.cumulative_hazard_)
 
 
 def _exposure(model: Any, source: Source, given: dict[str, str | None]) -> Any:

@@ -38,7 +38,7 @@ def show_model(model: Any, everything: bool) -> None:
     shown = rows if everything else rows[:MOST_ROWS]
     table(
         "\nCoefficients",
-        ["column", "role", "coefficient", "on raw column", "S explains"],
+        ["column", "role", "coef", "raw coef", "S explains"],
         [
             [
                 row.term,

@@ -18,10 +18,11 @@ from fairridge.export.model_file import RefusedError
 from fairridge.outputs import writing
 
 FORMATS = ("skops", "joblib")
-# Types of ours, and of the default learner, beside those that skops trusts.
+# Types of ours, of the default learner and of standard steps, beside those that skops trusts.
 OWN_TYPES = (
     "fairridge.stacking.learners.Categories",
     "functools.partial",
+    "numpy.dtype",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.utils.validation.check_array",
 )

@@ -31,7 +31,7 @@ from fairridge.metrics.intervals import (
     ratio_of_totals,
 )
 from fairridge.metrics.learned_share import learned_share
-from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes
+from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes, read_times, two_columns
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
 from fairridge.metrics.yardstick import sensitive_span
@@ -59,6 +59,7 @@ def audit(
     top: float | int | None = None,
     minimum_share: float = 0.0,
     learned: bool = True,
+    survival: Any = None,
 ) -> Audit:
     """Compare the predictions of any model between groups of people.
 
@@ -66,7 +67,8 @@ def audit(
     ----------
     y_true : array-like of shape (n,) or None
         Responses: numbers, or classes of any type. Without them only the
-        predictions are compared.
+        predictions are compared. Of survival models two columns, time and event (1 or 0), with
+        log hazard ratios as `y_pred`.
     y_pred : array-like of shape (n,) or (n, K)
         Predicted numbers; for classes, probabilities of the positive class,
         all columns of `predict_proba`, or predicted labels.
@@ -130,6 +132,11 @@ def audit(
     learned : bool, default=True
         Whether to learn how much of the predictions S explains in any way, linear or not:
         the cross-fitted R² of group means, or of boosted trees if attributes are numbers.
+    survival : tuple of arrays of shape (m,) and (n, m), optional
+        Of survival models, times and the predicted probabilities to outlive them, as
+        ``predict_survival_function(X, times=times)`` gives them: then groups have the Brier
+        score, the mean squared distance between these and what happened, averaged over the
+        times and weighted for censoring (Graf et al. 1999).
 
     Returns
     -------
@@ -163,9 +170,13 @@ def audit(
     check_flag("learned", learned)
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
-    outcomes = read_outcomes(
-        y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure
-    )
+    if survival is not None or two_columns(y_true) is not None:
+        given = {"threshold": threshold, "top": top, "favorable": favorable}
+        outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **given)
+    else:
+        outcomes = read_outcomes(
+            y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure
+        )
     _warn_of_ranking(outcomes)
     table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
     rows = AuditedRows.of(table, outcomes.weight, bins=bins, intersections=intersections)
@@ -338,6 +349,8 @@ def _measures(
         ranked = outcomes.kind == "classification" and not outcomes.labels
         if ranked and case.tenths is not None:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
+    if outcomes.brier is not None:
+        measured["brier"] = mean_interval(outcomes.brier[rows], weight, confidence)
     share = float(weight.sum() / outcomes.weight.sum())
     return GroupMeasures(
         attribute=attribute,

@@ -286,6 +286,7 @@ _SHOWN = {
     "ks_of_classes": "KS classes",
     "kolmogorov_smirnov": "KS",
     "rmse": "RMSE",
+    "brier": "Brier",
 }
 _RATIO = "adverse_impact_ratio"
 # Those with their intervals beside them.

@@ -11,14 +11,14 @@ from fairridge._typing import Floats
 POINTS = 50
 
 
-def brier_scores(
+def brier_terms(
     time: Floats, event: Floats, survival: Floats, times: Floats, weight: Floats
 ) -> Floats:
-    """Return the Brier score at some times, weighted for censoring (Graf et al. 1999).
+    """Return what rows add to the Brier score at some times, weighted for censoring.
 
     With G the Kaplan–Meier estimate of not being censored yet,
-    BS(t) = Σ w [S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))² 1{T > t}/G(t)] / Σ w.
-    Without censoring it is the mean of (1{T > t} − S(t|x))².
+    the score BS(t) is the weighted mean of S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))²
+    1{T > t}/G(t) (Graf et al. 1999), and without censoring that of (1{T > t} − S(t|x))².
 
     Parameters
     ----------
@@ -28,13 +28,41 @@ def brier_scores(
         Predicted S(t|x), one column per time.
     times : ndarray of shape (m,)
         Where to measure; before the last time.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
     """
     free = _Uncensored(time, event, weight)
     before = np.where(event > 0.0, free.just_before(time), 1.0)
     died = (time[:, None] <= times) & (event[:, None] > 0.0)
     alive = time[:, None] > times
-    terms = survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / free.at(times)
-    return np.asarray(weight @ terms / weight.sum())
+    return survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / free.at(times)
+
+
+def brier_scores(
+    time: Floats, event: Floats, survival: Floats, times: Floats, weight: Floats
+) -> Floats:
+    """Return the Brier score at some times; see `brier_terms`."""
+    return np.asarray(weight @ brier_terms(time, event, survival, times, weight) / weight.sum())
+
+
+def mean_over_times(terms: Floats, times: Floats) -> Floats:
+    """Return the mean of functions of time, with values in the last axis, between its ends."""
+    return np.asarray(trapezoid(terms, times) / (times[-1] - times[0]))
+
+
+def times_of_events(time: Floats, event: Floats) -> Floats:
+    """Return times to measure at: quantiles of the events before the last time."""
+    known = np.unique(time[(event > 0.0) & (time < time.max())])
+    return np.unique(np.quantile(known, np.linspace(0.0, 1.0, POINTS))) if len(known) else known
+
+
+def survival_at(times: Floats, eta: Floats, baseline: tuple[Floats, Floats]) -> Floats:
+    """Return S(t|x) = exp(−H₀(t)e^η), one column per time; see `integrated_brier_score`."""
+    steps = np.searchsorted(baseline[0], times, side="right")
+    log_hazard = np.concatenate([[-np.inf], baseline[1]])[steps]
+    return np.asarray(np.exp(-np.exp(np.minimum(eta[:, None] + log_hazard, 700.0))))
 
 
 def integrated_brier_score(
@@ -49,15 +77,11 @@ def integrated_brier_score(
     `baseline` are event times and log H₀ there. NaN with fewer than two distinct events before
     the last time.
     """
-    known = np.unique(time[(event > 0.0) & (time < time.max())])
-    if len(known) < 2:
+    times = times_of_events(time, event)
+    if len(times) < 2:
         return float("nan")
-    times = np.unique(np.quantile(known, np.linspace(0.0, 1.0, POINTS)))
-    steps = np.searchsorted(baseline[0], times, side="right")
-    log_hazard = np.concatenate([[-np.inf], baseline[1]])[steps]
-    survival = np.exp(-np.exp(np.minimum(eta[:, None] + log_hazard, 700.0)))
-    scores = brier_scores(time, event, survival, times, weight)
-    return float(trapezoid(scores, times) / (times[-1] - times[0]))
+    scores = brier_scores(time, event, survival_at(times, eta, baseline), times, weight)
+    return float(mean_over_times(scores, times))
 
 
 class _Uncensored:

@@ -54,6 +54,8 @@ class GroupMeasures:
         From the rest of the rows, or from the reference group.
     ranking : Ranking
         How well scores separate the classes here.
+    brier : Estimate
+        Integrated Brier score of predicted survival; 0 is perfect.
     impact_ratio : Estimate
         Selection rate relative to the highest one, or to the reference group's.
     mean_ratio : Estimate
@@ -79,6 +81,7 @@ class GroupMeasures:
     rmse: float = float("nan")
     distances: Distances = INCOMPARABLE
     ranking: Ranking = UNRANKED
+    brier: Estimate = UNDEFINED
     impact_ratio: Estimate = UNDEFINED
     mean_ratio: Estimate = UNDEFINED
     predicted_over_observed: Estimate = UNDEFINED

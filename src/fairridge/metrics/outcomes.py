@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
+from fairridge.metrics.brier import brier_terms, mean_over_times
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.selection import check_top, select, two_rules
 
@@ -39,6 +40,8 @@ class Outcomes:
     labels: bool = False  # whether classes were predicted, not scores
     # Share or number of rows that are selected, whatever their score.
     top: float | int | None = None
+    # What rows add to the integrated Brier score, of times with predicted survival.
+    brier: Floats | None = None
 
     @property
     def amounts(self) -> bool:
@@ -102,6 +105,82 @@ def read_outcomes(
     return Outcomes(
         kind, truth, score, selected, weight, keep, positive, threshold, wanted, labels, top
     )
+
+
+def read_times(
+    y_true: Any, y_pred: Any, survival: Any, n_rows: int, sample_weight: Any, **rules: Any
+) -> Outcomes:
+    """Read times and events, log hazard ratios, and predicted survival; see `audit`.
+
+    `rules` are `threshold`, `top` and `favorable`.
+    """
+    top, threshold = check_top(rules["top"]), check_finite("threshold", rules["threshold"])
+    if top is not None and threshold is not None:
+        raise two_rules(threshold, top)
+    weight = weights(sample_weight, n_rows)
+    keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
+    weight = np.ones(n_rows) if weight is None else weight[keep]
+    score = _vector(y_pred, n_rows, "y_pred", keep).astype(np.float64)
+    wanted = favorable_outcome(rules["favorable"], score="hazard")
+    brier = None if survival is None else _brier_rows(y_true, survival, n_rows, keep, weight)
+    selected = select(score, weight, threshold, top, high=wanted.high)
+    return Outcomes(
+        "regression",
+        None,
+        score,
+        selected,
+        weight,
+        keep,
+        None,
+        threshold,
+        wanted,
+        False,
+        top,
+        brier,
+    )
+
+
+def _brier_rows(y_true: Any, survival: Any, n_rows: int, keep: Any, weight: Floats) -> Floats:
+    """Return what rows add to the integrated Brier score."""
+    y = two_columns(y_true)
+    if y is None or y.shape != (n_rows, 2):
+        raise ValueError("survival= needs y_true with two columns, time and event.")
+    time, event = y[keep].T
+    if not np.isin(event, (0.0, 1.0)).all() or not np.isfinite(time).all():
+        raise ValueError("y_true must have finite times, and 1 for an event or 0 for none.")
+    times, predicted = (np.asarray(part, dtype=np.float64) for part in survival)
+    if times.ndim != 1 or len(times) < 2 or not (np.diff(times) > 0.0).all():
+        raise ValueError("survival=(times, S) needs at least two times that increase.")
+    if times[-1] >= time.max():
+        raise ValueError(
+            f"the last of the times of survival=(times, S) is {times[-1]:g}; it must lie before "
+            f"the last time of y_true, {time.max():g}."
+        )
+    inside = predicted.shape == (n_rows, len(times)) and bool(
+        ((predicted >= 0.0) & (predicted <= 1.0)).all()
+    )
+    if not inside:
+        raise ValueError(
+            f"S of survival=(times, S) must have {n_rows} rows and {len(times)} columns of "
+            "probabilities, as predict_survival_function(X, times=times) gives them."
+        )
+    return mean_over_times(brier_terms(time, event, predicted[keep], times, weight), times)
+
+
+def two_columns(values: Any) -> Floats | None:
+    """Return times and events as an array of two columns; None if these are not two."""
+    if values is None:
+        return None
+    frame = nw.from_native(as_native(values), eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        named = set(frame.columns) == {"time", "event"}
+        array = (frame.select("time", "event") if named else frame).to_numpy()
+    else:
+        array = np.asarray(values)
+        if array.dtype.names is not None and set(array.dtype.names) == {"time", "event"}:
+            array = np.column_stack([array["time"], array["event"]])
+    numbers = array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "buif"
+    return array.astype(np.float64) if numbers else None
 
 
 def _predicted(

@@ -61,14 +61,19 @@ def table(
 ) -> Html:
     """Make a table whose first column names the rows; wide ones scroll, or are lists on phones."""
     labels = [unescape(re.sub(r"<[^>]*>|\u00ad", "", join([cell]))) for cell in head[1:]]
+    lines = [row if isinstance(row, Html) else _row(row) for row in rows]
+    cells = re.findall(r"<td[^>]*>", lines[0]) if lines else []
+    # Headings stand over bars and the numbers at their ends.
+    bars = [False, *('class="bar' in cell for cell in cells)]
+    headings = [
+        element("th", cell, scope="col", class_="bar" if is_bar else None)
+        for cell, is_bar in zip_longest(head, bars[: len(head)], fillvalue=False)
+    ]
     inner = element(
         "table",
         element("caption", caption),
-        element("thead", element("tr", [element("th", cell, scope="col") for cell in head])),
-        element(
-            "tbody",
-            [_labeled(row if isinstance(row, Html) else _row(row), labels) for row in rows],
-        ),
+        element("thead", element("tr", headings)),
+        element("tbody", [_labeled(line, labels) for line in lines]),
         **attributes,
     )
     return element("div", inner, class_="scroll", tabindex=0, role="region", aria_label=caption)
