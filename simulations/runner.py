@@ -87,7 +87,7 @@ def chunks_of(name: str, quick: bool) -> list[Chunk]:
     more = getattr(module, "MORE", {})
     found = []
     for setting in module.SETTINGS:
-        kind = setting.get("family", setting.get("model"))
+        kind = setting.get("family", setting.get("model", setting.get("blind")))
         count = module.QUICK if quick else module.REPEATS * more.get(kind, 1)
         starts = range(0, count, CHUNK)
         found += [Chunk(name, setting, k, min(k + CHUNK, count)) for k in starts]

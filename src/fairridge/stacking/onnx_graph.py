@@ -6,6 +6,7 @@ Boosted trees of scikit-learn become one node each, `TreeEnsemble` of ai.onnx.ml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial, reduce
 from typing import Any
 
@@ -164,7 +165,7 @@ def _picked(graph: Graph, matrix: str, k: int) -> str:
     return graph.node("Gather", matrix, np.array([k]), axis=1)
 
 
-def _coded(graph: Graph, value: str, codes: dict[Any, float], other: float) -> str:
+def _coded(graph: Graph, value: str, codes: Mapping[Any, float], other: float) -> str:
     """Return numbers for levels."""
     text = all(isinstance(level, str) for level in codes)
     keys: dict[str, Any] = {"keys_strings" if text else "keys_int64s": list(codes)}
@@ -182,7 +183,7 @@ def _last(learner: Any) -> Any:
     return learner[-1] if isinstance(learner, Pipeline) else learner
 
 
-def _own_trees(learner: Any) -> tuple[dict[int, dict[Any, float]], Any] | None:
+def _own_trees(learner: Any) -> tuple[Mapping[int, Mapping[Any, float]], Any] | None:
     """Return the codes of levels by column, and the trees; None for other learners."""
     trees = _last(learner)
     if not isinstance(trees, TREES):
@@ -203,7 +204,7 @@ def _own_trees(learner: Any) -> tuple[dict[int, dict[Any, float]], Any] | None:
 
 
 def _boosted(
-    graph: Graph, codes: dict[int, dict[Any, float]], trees: Any, seen: list[tuple[str, str]]
+    graph: Graph, codes: Mapping[int, Mapping[Any, float]], trees: Any, seen: list[tuple[str, str]]
 ) -> str:
     """Return the sums of all trees, of shape (n, trees at a time)."""
     values = [

@@ -119,9 +119,9 @@ class ForeignData:
 
     def fitted(self, model: Any, r: float) -> Any:
         """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
-        return at_bound(model, r).fit(self.X, self.y, **self._beside(model))
+        return at_bound(model, r).fit(self.X, self.y, **self.beside(model))
 
-    def _beside(self, model: Any) -> dict[str, Any]:
+    def beside(self, model: Any) -> dict[str, Any]:
         """Return what `fit` takes beside X and y."""
         given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
         return given | self._shift(model)
@@ -137,14 +137,6 @@ class ForeignData:
                 "of an exposure could be added to"
             )
         return {"exposure": np.exp(self.offset)} if self.exposed else {"offset": self.offset}
-
-    def fitted_each(self, model: Any, bounds: Floats) -> Iterator[Any]:
-        """Yield models for some bounds; those of a stacked model share one cross-fit."""
-        if isinstance(model, FairStacking) and not model.learns_map:
-            path = clone(model).path(self.X, self.y, unfairness=bounds, **self._beside(model))
-            yield from (path.at(float(r)) for r in bounds)
-        else:
-            yield from (self.fitted(model, float(r)) for r in bounds)
 
     def with_attributes_of(self, other: ForeignData) -> ForeignData:
         """Return these rows with the attributes of others, as models read them."""
@@ -190,7 +182,7 @@ def foreign_fold(
     train, test = (data.take(rows) for rows in fold)
     groups = tuple(group.take(fold[1]) for group in data.groups)
     by_bound = []
-    for fitted in train.fitted_each(model, bounds):
+    for fitted in _fitted_each(model, train, bounds):
         of_train = measures(fitted, train, adjusted=False)
         of_test = measures(fitted, test, adjusted=True)
         of_model = {
@@ -204,6 +196,15 @@ def foreign_fold(
         }
         by_bound.append(of_model | of_test)
     return by_bound
+
+
+def _fitted_each(model: Any, train: ForeignData, bounds: Floats) -> Iterator[Any]:
+    """Yield models for some bounds; those of a stacked model share one cross-fit."""
+    if not isinstance(model, FairStacking) or model.learns_map:
+        yield from (train.fitted(model, float(r)) for r in bounds)
+        return
+    path = clone(model).path(train.X, train.y, unfairness=bounds, **train.beside(model))
+    yield from (path.at(float(r)) for r in bounds)
 
 
 def decision_rates(
