@@ -32,6 +32,8 @@ MOST_TRIALS = 100
 MOST_PASSES = 16
 # Promised decrease, relative to the deviance, above which a step ends at another Hessian.
 FRESH = 1e-6
+# The same from which the model without S is not evaluated.
+FAR = 1e-2
 # Decrease left by a pass, relative to the one before, that shows no convergence.
 SLOW = 0.5
 # The decrease before the first step: more than any.
@@ -236,7 +238,8 @@ class JointSearch:
                 tangent, before = self._evaluated(tangent, tangent.point.theta, 2), FIRST
                 continue
             theta = tangent.point.theta + step
-            moved = self._evaluated(tangent, theta, 2 if self._renews(decrease, before) else 1)
+            order = 2 if self._renews(decrease, before) else 1
+            moved = self._evaluated(tangent, theta, order, far=decrease > FAR)
             rise = moved.objective(lambda_) - tangent.objective(lambda_)
             if not rise <= BLIND * scale:
                 return None
@@ -330,11 +333,18 @@ class JointSearch:
         ground = value(0.0)
         return r < HIGHEST * ground and value(HILL * self.minima.typical) > ground
 
-    def _evaluated(self, before: _Tangent, theta: Floats, order: int) -> _Tangent:
-        """Make a pass; without a new Hessian the one before is updated from the gradient."""
+    def _evaluated(
+        self, before: _Tangent, theta: Floats, order: int, *, far: bool = False
+    ) -> _Tangent:
+        """Make a pass; without a new Hessian the one before is updated from the gradient.
+
+        Far from the minimum λ needs few digits, and what S adds to the deviance is told by
+        the derivatives at θ.
+        """
         minima, old = self.minima, before.point
+        passed = self._kept[1:] if far else self._kept
         (deviance, gradient, hessian), *others = minima.evaluated(
-            theta, order, [theta * kept for kept in self._kept]
+            theta, order, [theta * kept for kept in passed]
         )
         fresh = hessian is not None
         if hessian is None:
@@ -343,5 +353,8 @@ class JointSearch:
                 near = minima.nearby_hessian(theta)
             hessian = updated_hessian(old.hessian if near is None else near, move, change)
         point = Point(theta, deviance, gradient, hessian, passes=old.passes + 1)
-        known = tuple((other, slope) for other, slope, _ in others)
-        return _Tangent(point, known, self._kept, self._penalties, fresh)
+        known = [(other, slope) for other, slope, _ in others]
+        for kept in self._kept[: len(self._kept) - len(known)]:
+            without = point.after(theta * kept - theta)
+            known.insert(0, (without.deviance, without.gradient))
+        return _Tangent(point, tuple(known), self._kept, self._penalties, fresh)

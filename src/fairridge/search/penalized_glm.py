@@ -594,12 +594,15 @@ def separation_of(minima: PenalizedGLM, point: Point) -> Separation | None:
     # The part of θ that has gone far is the part along those directions.
     gone = minima.coordinates.raw(point.separated.T @ (point.separated @ point.theta))[:, 1:]
     gone = space.raw_in_columns(gone)
-    sensitive = np.zeros(q)
-    for direction in point.separated:
-        _, alpha, beta = minima.coordinates.split(minima.coordinates.by_predictor(direction))
-        moved = float(np.sum(minima.basis.sensitive_variance(alpha)))
-        if moved > MOVES * (moved + float(np.sum(minima.basis.predictor_variance(beta)))):
-            sensitive = np.maximum(sensitive, np.abs(alpha).max(axis=0))
+    count, basis = len(point.separated), minima.basis
+    every = np.concatenate([minima.coordinates.by_predictor(each) for each in point.separated])
+    _, alpha, beta = minima.coordinates.split(every)
+    moved, rest = (
+        np.asarray(variance).reshape(count, -1).sum(axis=1)
+        for variance in (basis.sensitive_variance(alpha), basis.predictor_variance(beta))
+    )
+    moves = moved > MOVES * (moved + rest)
+    sensitive = np.abs(alpha).reshape(count, -1, q)[moves].max(axis=(0, 1), initial=0.0)
     columns = largest_of(np.abs(gone).max(axis=0) * deviations)
     return Separation(
         tuple(names[k] for k in columns),
