@@ -95,7 +95,7 @@ def relativities(
 
     References
     ----------
-    .. [1] docs/guides/tariff.md.
+    .. [1] docs/guides/insurance.md.
 
     Examples
     --------
