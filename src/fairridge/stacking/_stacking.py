@@ -154,6 +154,11 @@ class FairStacking(BaseEstimator):
             see rates, weighted by it; log(exposure) is the offset of the layer.
         **fit_params
             Further metadata for learners that request them (scikit-learn's metadata routing).
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         _raise_for_params(fit_params, self, "fit")
         routed = process_routing(self, "fit", **fit_params) if fit_params else {}
@@ -179,6 +184,11 @@ class FairStacking(BaseEstimator):
         unfairness : array-like, optional
             The bounds; 0, 0.01, …, 1 by default. ``sensitive_map="learned"`` is learned
             once, at the `unfairness` of the model.
+
+        Returns
+        -------
+        StackedPath
+            All models; `at` gives one of them.
         """
         # A copy, not a clone: prefit learners stay fitted.
         model = copy(self)
@@ -416,6 +426,11 @@ class FairStacking(BaseEstimator):
             Required if it was given at fit, unless the model is blind.
         exposure : array-like of shape (n,), optional
             As in `fit`; without it, predictions are for an exposure of one.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Predictions.
         """
         return self._layer_predict(X, sensitive_features, "predict", exposure)
 
@@ -470,6 +485,11 @@ class FairStacking(BaseEstimator):
             As in `fit`, with the same rows.
         **options
             As in `FairRidgeRegressor.inference`.
+
+        Returns
+        -------
+        Inference
+            Coefficients of the layer with standard errors.
         """
         rows = self.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
         result: Inference = self.layer_.inference(**rows, **options)
