@@ -84,6 +84,11 @@ def inference(
         Rows of one cluster add up either way.
     products : RowProducts, optional
         The sum of the `fairridge.row_products` of all parties, if X are moments.
+
+    Returns
+    -------
+    Inference
+        Coefficients with standard errors; print it, or take `to_frame()`.
     """
     check_is_fitted(self)
     settings = as_fitted(self)

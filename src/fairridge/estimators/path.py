@@ -177,6 +177,11 @@ class FairnessPath:
             Confidence of each band.
         covariance : {"HC0", "HC1", "HC3"}, default="HC1"
             Which estimator of the covariance.
+
+        Returns
+        -------
+        PathBands
+            One band for every coefficient.
         """
         return _inferring.bands(*self._origin, self, confidence=confidence, covariance=covariance)
 
@@ -200,6 +205,11 @@ class FairnessPath:
             Whether to shade confidence bands around coefficients; see `bands`.
         confidence : float, default=0.95
             Confidence of each band.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
         """
         if bands and kind != "coefficients":
             raise ValueError(f"bands=True is for kind='coefficients', not for kind={kind!r}.")

@@ -111,6 +111,11 @@ class FairRidgeSurvival(FairRidge):
             As in `predict`.
         times : array-like, optional
             By default `event_times_`.
+
+        Returns
+        -------
+        ndarray of shape (n, number of times)
+            Cumulative hazards.
         """
         if isinstance(X, RowSource):
             raise TypeError(

@@ -148,6 +148,11 @@ class Definition(ABC):
         adjusted : bool, default=True
             Whether R² on S is adjusted for chance, as it must be on rows that
             the model was not fitted to.
+
+        Returns
+        -------
+        float
+            Its value there.
         """
         return self.value(fit.on(engine))
 

@@ -142,6 +142,11 @@ class Family(ABC):
         free : callable
             Fits the model without a bound for a family whose parameters are all
             known, and returns what sums functions over the rows at its η.
+
+        Returns
+        -------
+        Family
+            Itself, if nothing is open.
         """
         return self
 

@@ -150,6 +150,11 @@ class Inference:
             called `odds_ratio`, `rate_ratio`, `mean_ratio` or `hazard_ratio` then. The ends of
             intervals are powers of e, too, and the standard error is that of the delta method;
             statistics and p-values are those of the coefficients.
+
+        Returns
+        -------
+        frame
+            One row per coefficient.
         """
         columns = self._columns(kind, confidence)
         return make_frame(self._powers(columns) if exponentiate else columns, self.backend)
@@ -255,6 +260,11 @@ class Inference:
         names : sequence of str
             Some of `names`, or columns of the input: a column with levels stands for the
             coefficients of all of them, and of several classes for those of all classes.
+
+        Returns
+        -------
+        WaldTest
+            Statistic, degrees of freedom and p-value.
         """
         asked = [names] if isinstance(names, str) else names
         return self.raw.wald([term for name in asked for term in self._terms(name)], self.facts.df)
@@ -327,6 +337,11 @@ class Inference:
             As in the model's `predict`: rates without an exposure.
         confidence : float, default=0.95
             Confidence of each interval.
+
+        Returns
+        -------
+        frame
+            Predicted mean and both ends of its interval for each row.
         """
         if self.predictor is None or not self.predictor.family.has_intercept:
             raise ValueError(

@@ -139,6 +139,11 @@ class PredictionModel(BaseEstimator):
         sample_weight : array-like of shape (n,), optional
             Weights; a row of weight zero is absent. `ReductionsClassifier` needs
             whole numbers.
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         check_bound(self.unfairness)
         self._store(self._learn(X, y, sensitive_features, sample_weight))
@@ -163,6 +168,11 @@ class PredictionModel(BaseEstimator):
         unfairness : array-like, optional
             The bounds; by default 0, 0.01, …, 1, and for `ReductionsClassifier`,
             which fits each by itself, 0, 0.05, …, 0.5.
+
+        Returns
+        -------
+        PredictionPath
+            All models; `at` gives one of them.
         """
         bounds = check_bounds(self._bounds if unfairness is None else unfairness)
         learned = self._learn(X, y, sensitive_features, sample_weight)

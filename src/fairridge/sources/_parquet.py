@@ -107,6 +107,11 @@ class ParquetRows(RowSource):
             The columns to read.
         as_codes : bool
             Whether text is read as codes into levels, which saves memory and time.
+
+        Returns
+        -------
+        iterator of pyarrow.Table
+            The batches, in the order of the rows.
         """
         text = [name for name in columns if as_codes and self.roles.kinds[name] == "text"]
         size = self._batch_rows or rows_per_batch(len(columns))
@@ -250,6 +255,11 @@ class ParquetPredictions:
             The file.
         keep : str or sequence of str
             Columns of the input to write beside the predictions, such as a key.
+
+        Returns
+        -------
+        Path
+            The file.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq

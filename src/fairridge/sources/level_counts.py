@@ -124,6 +124,11 @@ class LevelCounts:
             Count or share below which levels of a predictor are merged.
         base : None, "most-frequent" or mapping of str to level
             Base levels; the most frequent one is that of predictors only.
+
+        Returns
+        -------
+        Design
+            The encoding of both.
         """
         roles, own = self.roles, base_of_sensitive(base)
         sensitive = Encoding(tuple(self._column(name, None, own) for name in roles.sensitive))

@@ -53,6 +53,11 @@ class RowSource(ABC):
             A pure function; it may travel to other processes and machines.
         columns : tuple of str
             The only columns that it looks at.
+
+        Returns
+        -------
+        object
+            The sum of the results.
         """
 
     def require_order(self) -> None:
@@ -74,6 +79,11 @@ class RowSource(ABC):
             A fitted model.
         method : {"predict", "predict_proba", "decision_function"}
             What to ask it.
+
+        Returns
+        -------
+        object
+            Lazy predictions of the source's own kind.
         """
 
     def count_levels(self, *, labels: bool = False) -> LevelCounts:

@@ -148,6 +148,11 @@ class FairStacking(BaseEstimator):
             as well.
         **fit_params
             Further metadata for learners that request them (scikit-learn's metadata routing).
+
+        Returns
+        -------
+        self
+            The fitted model.
         """
         _raise_for_params(fit_params, self, "fit")
         routed = process_routing(self, "fit", **fit_params) if fit_params else {}
@@ -173,6 +178,11 @@ class FairStacking(BaseEstimator):
         unfairness : array-like, optional
             The bounds; 0, 0.01, …, 1 by default. ``sensitive_map="learned"`` is learned
             once, at the `unfairness` of the model.
+
+        Returns
+        -------
+        StackedPath
+            All models; `at` gives one of them.
         """
         # A copy, not a clone: prefit learners stay fitted.
         model = copy(self)
@@ -391,6 +401,11 @@ class FairStacking(BaseEstimator):
         X, sensitive_features, exposure
             As in `FairRidgeRegressor.predict`; blind models need no S. Without an exposure,
             predictions are for one unit of it.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Predictions.
         """
         return self._layer_predict(X, sensitive_features, "predict", exposure)
 
@@ -446,6 +461,11 @@ class FairStacking(BaseEstimator):
             As in `fit`, with the same rows.
         **options
             As in `FairRidgeRegressor.inference`.
+
+        Returns
+        -------
+        Inference
+            Coefficients of the layer with standard errors.
         """
         rows = self.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
         result: Inference = self.layer_.inference(**rows, **options)

@@ -167,6 +167,11 @@ class Comparison:
         ----------
         columns : dict of str to (str, str)
             Heading and format, by column of `to_frame()`.
+
+        Returns
+        -------
+        list of list of str
+            The headings first, then one list per model and bound.
         """
         shown = [name for name in columns if any(_known(record, name) for record in self.records)]
         head = ["model", *(columns[name][0] for name in shown)]
@@ -202,6 +207,11 @@ class Comparison:
             A column of accuracy: by default accuracy of classes, rmse of numbers.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
         """
         check_option("measure", measure, tuple(UNFAIRNESS))
         known = tuple(name for name in SCORES if _known(self.records[0], name))

@@ -135,6 +135,11 @@ class CrossValidation:
             A column of `to_frame()`.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
         """
         return plot_validation(self.curves(measure), ax)
 

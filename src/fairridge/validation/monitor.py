@@ -195,6 +195,11 @@ class Monitor:
         sample_weight : array-like of shape (n,), optional
             Weights, if the bound is on a weighted population; a row of weight zero is absent.
             Predicted rates are weighted by the exposure as well.
+
+        Returns
+        -------
+        MonitorState
+            What the monitor has seen so far.
         """
         if self._steps is not None:
             X = self._steps.transform(X)
