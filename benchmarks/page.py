@@ -24,7 +24,7 @@ LEFT_OUT = {
     "means": re.compile(r"r = 0\.01$"),
     "small": re.compile(r"glum|statsmodels"),
     "sparse": re.compile(r"^100,000"),
-    "stacking": re.compile(r", (?!0\.(01|0104|02)$)[\d.]+$|^communities|opportunity|odds"),
+    "stacking": re.compile(r"AIF360|FairGBM|, (?!0\.(01|0104|02)$)[\d.]+$|opportunity"),
     "streaming": re.compile(r"^(250,000|1,000,000)"),
     "validation": re.compile(r"NCLM|ZLM|ZLRM"),
     "wide": re.compile(r"^40 ×|^400 ×"),

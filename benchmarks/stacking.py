@@ -43,7 +43,7 @@ BOUNDS = np.array([0.0, *np.geomspace(1e-4, 0.3, 32), 1.0])
 REDUCTION_SPLITS = {"ADULT": SPLITS}
 # Bounds on odds take longer to search. They are about two classes, which one score and S cannot
 # both adjust: products of the two can.
-ODDS_BOUNDS = np.array([0.0, 0.002, 0.01])
+ODDS_BOUNDS = np.array([0.0, 0.002, 0.01, 0.02, 0.05, 1.0])
 GAP = 0.02  # difference of selection rates that reductions are given
 Score = dict[str, Any]
 

@@ -210,7 +210,7 @@ def test_functions_on_models_take_exposures(claims):
     page = fairridge.report(model, X, y, cv=0, bootstrap=0, **rows)
     by_layer = fairridge.report(model.layer_, cv=0, bootstrap=0, **layer)
     assert page.html == by_layer.html
-    with pytest.raises(TypeError, match="takes no offset"):
+    with pytest.raises(TypeError, match="no linear predictor that an offset"):
         fairridge.report(model, X, y, offset=np.log(exposure))
 
     new, eta, rng = people(800, seed=5)

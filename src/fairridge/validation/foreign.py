@@ -254,7 +254,7 @@ def predictions(model: Any, data: ForeignData) -> Floats:
 
 def _has_rates(model: Any) -> bool:
     """Whether an offset is the logarithm of an exposure, by the link of a fitted model."""
-    return isinstance(model, LinearModel) and model.family_.link == "log"
+    return isinstance(model, LinearModel | FairStacking) and model.family_.link == "log"
 
 
 def observed(model: Any, data: ForeignData) -> tuple[NDArray[Any], Floats]:

@@ -191,4 +191,7 @@ def _written(page: Any, out: Any, kind: str) -> Any:
 def _refuse_offsets(model: Any, **given: Any) -> None:
     for name, values in given.items():
         if values is not None:
-            raise TypeError(f"{type(model).__name__} takes no {name}; leave it out.")
+            raise TypeError(
+                f"{type(model).__name__} has no linear predictor that an {name} could be added "
+                f"to; leave the {name} out."
+            )
