@@ -140,7 +140,7 @@ def easier_coefficients(results: Results) -> Verdict:
         for name in ("FRRM", "NCLM", "FGRRM", "ZLRM")
     }
     good = int(swings["FRRM"] < swings["NCLM"]) + int(swings["FGRRM"] < swings["ZLRM"])
-    listed = ", ".join(f"{name} {number(value, 2)}" for name, value in swings.items())
+    listed = ", ".join(f"{name} {number(value, 3)}" for name, value in swings.items())
     return Verdict(
         grade(good, 2),
         f"What β moves forth and back over r, relative to its largest value (median): {listed}.",

@@ -271,8 +271,8 @@ def frrm_more_robust(results: Results) -> Verdict:
     return Verdict(
         of_software("does not hold", reverses),
         "On vu.test, COMPAS and C&C, all rows: residual sum of squares of fairml 0.8 exceeds the "
-        f"optimum by up to {percent(worst['NCLM'])} for NCLM and {percent(worst['FRRM'], 2)} for "
-        "FRRM, which fairml's statement of (7) explains (details). In closed form both are exact.",
+        f"optimum by up to {percent(worst['NCLM'])} for NCLM, because of how fairml states (7) "
+        f"(details), and by {percent(worst['FRRM'], 2)} for FRRM. In closed form both are exact.",
     )
 
 

@@ -257,7 +257,7 @@ def test_coefficients_that_turn_are_less_intuitive():
     ]
     found = verdict("easier_coefficients", profiles=rows, logistic_profiles=rows)
     assert found.kind == "holds"
-    assert "FRRM 0.00, NCLM 0.40, FGRRM 0.00" in found.measured
+    assert "FRRM 0.000, NCLM 0.400, FGRRM 0.000" in found.measured
     names = {"FRRM": "NCLM", "NCLM": "FRRM", "FGRRM": "ZLRM", "ZLRM": "FGRRM"}
     exchanged = [row | {"model": names[row["model"]]} for row in rows]
     found = verdict("easier_coefficients", profiles=exchanged, logistic_profiles=exchanged)
