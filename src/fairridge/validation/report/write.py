@@ -114,22 +114,52 @@ def report(
     AuditReport, or NewRowsReport if `new_rows` or for a model that is not of fairridge
         The page, and what it shows.
     """
+    model, X, y, S, weight = _of_last(model, X, y, sensitive_features, sample_weight, new_rows)
+    _check_settings(model, format, new_rows, cv, bootstrap)
+    options = ReportSettings(
+        title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
+        small, source, date,
+    )  # fmt: skip
+    page: AuditReport | NewRowsReport
+    if not isinstance(model, LinearModel):
+        _refuse_offsets(model, offset=offset, exposure=exposure)
+        page = NewRowsReport(gather_predictions(model, X, y, S, weight, options))
+        return _written(page, out, format)
+    data = X, y, S, weight, model._shift(offset, exposure)
+    if check_flag("new_rows", new_rows):
+        page = NewRowsReport(gather_new_rows(model, *data, options))
+    else:
+        shown = DelayedBar() if progress is None else progress
+        page = AuditReport(gather(model, *data, options, shown))
+    return _written(page, out, format)
+
+
+def _of_last(
+    model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, new_rows: bool
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Return the last step of a pipeline or the layer of a stack, and the rows that it reads."""
     steps, last = split_pipeline(model)
     if steps is not None and isinstance(last, LinearModel | FairStacking):
         if not new_rows and not hasattr(last, "unfairness_"):  # not fitted yet
             steps = clone(steps).fit(X, y)
         model, X = last, steps.transform(X)
-    if isinstance(model, FairStacking):  # a report on its layer, and the rows as that reads them
-        rows = (
-            model.layer_inputs(X, sensitive_features=sensitive_features)
-            | {"y": y, "sample_weight": sample_weight}
-            if new_rows
-            else model.training_of_layer(X, y, sensitive_features, sample_weight)
-        )
-        model, X, y = model.layer_, rows["X"], rows["y"]
-        sensitive_features, sample_weight = rows["sensitive_features"], rows["sample_weight"]
-    check_option("format", format, ("html", "card"))
-    if format == "card" and (new_rows or not isinstance(model, LinearModel)):
+    if not isinstance(model, FairStacking):
+        return model, X, y, sensitive_features, sample_weight
+    rows = (
+        model.layer_inputs(X, sensitive_features=sensitive_features)
+        | {"y": y, "sample_weight": sample_weight}
+        if new_rows
+        else model.training_of_layer(X, y, sensitive_features, sample_weight)
+    )
+    return model.layer_, rows["X"], rows["y"], rows["sensitive_features"], rows["sample_weight"]
+
+
+def _check_settings(
+    model: Any, kind: str, new_rows: bool, cv: int | None, bootstrap: int | None
+) -> None:
+    """Raise unless these settings of a report go together."""
+    check_option("format", kind, ("html", "card"))
+    if kind == "card" and (new_rows or not isinstance(model, LinearModel)):
         raise ValueError(
             "format='card' describes a linear model of fairridge on its training rows; use "
             "format='html' for other models, and for new_rows=True."
@@ -138,23 +168,6 @@ def report(
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
-    options = ReportSettings(
-        title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
-        small, source, date,
-    )  # fmt: skip
-    page: AuditReport | NewRowsReport
-    if not isinstance(model, LinearModel):
-        _refuse_offsets(model, offset=offset, exposure=exposure)
-        given = X, y, sensitive_features, sample_weight
-        page = NewRowsReport(gather_predictions(model, *given, options))
-        return _written(page, out, format)
-    data = X, y, sensitive_features, sample_weight, model._shift(offset, exposure)
-    if check_flag("new_rows", new_rows):
-        page = NewRowsReport(gather_new_rows(model, *data, options))
-    else:
-        shown = DelayedBar() if progress is None else progress
-        page = AuditReport(gather(model, *data, options, shown))
-    return _written(page, out, format)
 
 
 def _written(page: Any, out: Any, kind: str) -> Any:
