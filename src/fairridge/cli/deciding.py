@@ -331,7 +331,7 @@ def _with_levels(X: Any) -> Any:
         column = X.column(name)
         if not is_text(column.type) or pa.types.is_dictionary(column.type):
             continue
-        levels = pa.array(sorted(pc.unique(column).to_pylist()), column.type)
+        levels = pa.array(sorted(pc.unique(column.drop_null()).to_pylist()), column.type)
         codes = pc.index_in(column.combine_chunks(), levels)
         X = X.set_column(k, name, pa.DictionaryArray.from_arrays(codes, levels))
     return X

@@ -310,7 +310,7 @@ def linear_form(model: Any, purpose: str, *, predicts: bool = False) -> LinearFo
             steps = ", ".join(repr(name) for name, _ in model.steps[:-1])
             advice = (
                 f" Steps {steps} are not columns of the input: pass the last step, model[-1], and "
-                "rows by model[:-1].transform(X); to_sklearn and to_onnx take all steps."
+                "rows by model[:-1].transform(X); to_sklearn, to_onnx and save take all steps."
             )
         raise TypeError(
             f"{purpose} needs a linear model of fairridge; {type(model).__name__} is not one."

@@ -126,22 +126,11 @@ def read_case(
         )
         fresh = with_chosen_penalty(fresh, training)
         problem = fresh._set_up(training)
-        bound, maximum = float(fresh.unfairness), min(fresh._traits.largest_bound, 1e6)
-        ends = fresh._solve(problem, np.array([bound, maximum]))
-        points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
-        bounds = report_bounds(bound, ends[1].achieved, maximum, points)
-        with warnings.catch_warnings():
-            # That other bounds are not certified is expected, so not reported.
-            if getattr(fresh, "confidence", None) is not None:
-                warnings.simplefilter("ignore", BoundWarning)
-            solutions = fresh._solve(problem, bounds)
-        chosen = int(np.flatnonzero(bounds == bound)[0])
-        # A certified bound is interpolated between models that depend on all bounds asked for.
-        solutions[chosen] = ends[0]
-        fitted = clone(fresh)._finish(training, problem, ends[0])
+        bounds, solutions, chosen = _solved(fresh, training, problem)
+        fitted = clone(fresh)._finish(training, problem, solutions[chosen])
         if hasattr(model, "chosen_"):  # by what rule its bound was chosen
             fitted.chosen_ = model.chosen_
-    _require_same_model(model, training, problem, ends[0])
+    _require_same_model(model, training, problem, solutions[chosen])
     if not hasattr(model, "deviance_"):  # else the user has seen them when the model was fitted
         for warning in caught:
             warn_user(warning.message)
@@ -158,6 +147,23 @@ def read_case(
         tuple(dict.fromkeys(remarks)),
         fitted,
     )
+
+
+def _solved(fresh: Any, training: Training, problem: Problem) -> tuple[Floats, list[Solution], int]:
+    """Return the bounds of a report, their models, and the position of the model's own bound."""
+    bound, maximum = float(fresh.unfairness), min(fresh._traits.largest_bound, 1e6)
+    ends = fresh._solve(problem, np.array([bound, maximum]))
+    points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
+    bounds = report_bounds(bound, ends[1].achieved, maximum, points)
+    with warnings.catch_warnings():
+        # That other bounds are not certified is expected, so not reported.
+        if getattr(fresh, "confidence", None) is not None:
+            warnings.simplefilter("ignore", BoundWarning)
+        solutions = fresh._solve(problem, bounds)
+    chosen = int(np.flatnonzero(bounds == bound)[0])
+    # A certified bound is interpolated between models that depend on all bounds asked for.
+    solutions[chosen] = ends[0]
+    return bounds, solutions, chosen
 
 
 def sighted_case(case: Case) -> Case:

@@ -136,24 +136,63 @@ def report(
     >>> print(page.html[:15])
     <!doctype html>
     """
+    if isinstance(split_pipeline(model)[1], FairStacking):
+        _refuse_offsets(model, offset=offset)
+    model, X, y, S, weight, exposure = _of_last(
+        model, X, y, sensitive_features, sample_weight, exposure, new_rows
+    )
+    _check_settings(model, format, new_rows, cv, bootstrap)
+    options = ReportSettings(
+        title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
+        small, source, date,
+    )  # fmt: skip
+    page: AuditReport | NewRowsReport
+    if not isinstance(model, LinearModel):
+        _refuse_offsets(model, offset=offset, exposure=exposure)
+        page = NewRowsReport(gather_predictions(model, X, y, S, weight, options))
+        return _written(page, out, format)
+    data = X, y, S, weight, model._shift(offset, exposure)
+    if check_flag("new_rows", new_rows):
+        page = NewRowsReport(gather_new_rows(model, *data, options))
+    else:
+        shown = DelayedBar() if progress is None else progress
+        page = AuditReport(gather(model, *data, options, shown))
+    return _written(page, out, format)
+
+
+def _of_last(
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    exposure: Any,
+    new_rows: bool,
+) -> tuple[Any, ...]:
+    """Return the last step of a pipeline or the layer of a stack, and the rows that it reads."""
     steps, last = split_pipeline(model)
     if steps is not None and isinstance(last, LinearModel | FairStacking):
         if not new_rows and not hasattr(last, "unfairness_"):  # not fitted yet
             steps = clone(steps).fit(X, y)
         model, X = last, steps.transform(X)
-    if isinstance(model, FairStacking):  # a report on its layer, and the rows as that reads them
-        _refuse_offsets(model, offset=offset)
-        rows = (
-            model.layer_inputs(X, sensitive_features=sensitive_features, exposure=exposure)
-            | {"y": y, "sample_weight": sample_weight}
-            if new_rows
-            else model.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
-        )
-        model, X, y = model.layer_, rows["X"], rows["y"]
-        sensitive_features, sample_weight = rows["sensitive_features"], rows["sample_weight"]
-        exposure = rows.get("exposure")
-    check_option("format", format, ("html", "card"))
-    if format == "card" and (new_rows or not isinstance(model, LinearModel)):
+    if not isinstance(model, FairStacking):
+        return model, X, y, sensitive_features, sample_weight, exposure
+    rows = (
+        model.layer_inputs(X, sensitive_features=sensitive_features, exposure=exposure)
+        | {"y": y, "sample_weight": sample_weight}
+        if new_rows
+        else model.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
+    )
+    names = ("X", "y", "sensitive_features", "sample_weight", "exposure")
+    return model.layer_, *map(rows.get, names)
+
+
+def _check_settings(
+    model: Any, kind: str, new_rows: bool, cv: int | None, bootstrap: int | None
+) -> None:
+    """Raise unless these settings of a report go together."""
+    check_option("format", kind, ("html", "card"))
+    if kind == "card" and (new_rows or not isinstance(model, LinearModel)):
         raise ValueError(
             "format='card' describes a linear model of fairridge on its training rows; use "
             "format='html' for other models, and for new_rows=True."
@@ -162,23 +201,6 @@ def report(
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
-    options = ReportSettings(
-        title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
-        small, source, date,
-    )  # fmt: skip
-    page: AuditReport | NewRowsReport
-    if not isinstance(model, LinearModel):
-        _refuse_offsets(model, offset=offset, exposure=exposure)
-        given = X, y, sensitive_features, sample_weight
-        page = NewRowsReport(gather_predictions(model, *given, options))
-        return _written(page, out, format)
-    data = X, y, sensitive_features, sample_weight, model._shift(offset, exposure)
-    if check_flag("new_rows", new_rows):
-        page = NewRowsReport(gather_new_rows(model, *data, options))
-    else:
-        shown = DelayedBar() if progress is None else progress
-        page = AuditReport(gather(model, *data, options, shown))
-    return _written(page, out, format)
 
 
 def _written(page: Any, out: Any, kind: str) -> Any:
