@@ -455,10 +455,9 @@ TEXTS = {
         f"Certified models for r = {rates.BOUND}. Rates: a Poisson model with exposures that "
         "depend on S, whose intervals of 95 % are compared with the same model of "
         f"{rates.MANY:,} rows. Given controls: binomial models, whose partial R² in the population "
-        "is known by quadrature. Blind models exceed their bound a little more often than δ: they "
-        "meet it by weights that the same rows have chosen, so that R² in the population is "
-        "larger than in training on average, by a number that falls as 1/n; leaving out one row "
-        "at a time shows the same number. Models with S do not have it."
+        "is known by quadrature. Blind models meet their bound by weights that the same rows have "
+        "chosen, and R² in the population is larger than in training on average "
+        "([limits](limits.md))."
     ),
     "stacking": (
         f"Stacked classifiers of boosted trees for r = {stacking.BOUND} at confidence "

@@ -145,3 +145,19 @@ def test_comparisons_list_them(people):
     ((name, r, flips),) = found.sign_flips
     assert (name, r, list(flips)) == ("blind", 0.002, ["commute"])
     assert "blind, r = 0.002: Sign changed by the bound" in str(found)
+
+
+def test_flips_without_standard_errors_are_saved(tmp_path):
+    """Bounds per attribute have no influence functions, so their errors are NaN."""
+    rng = np.random.default_rng(0)
+    S = rng.normal(size=(300, 2))
+    X = S @ [[1.0, 0.9], [0.2, 0.3]] + 0.3 * rng.normal(size=(300, 2))
+    y = rng.random(300) < 1 / (1 + np.exp(-X[:, 0] - 0.1 * X[:, 1]))
+    frame = pd.DataFrame(np.hstack([S, X]), columns=["a", "b", "x", "z"])
+    model = FairRidgeClassifier(
+        {"a": 0.02, "b": 0.1}, sensitive=["a", "b"], definition="mean-parity", blind=True
+    ).fit(frame, y)
+    assert np.isnan([flip["standard_error"] for flip in model.sign_flips_.values()]).any()
+    save(model, tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    np.testing.assert_equal(again.sign_flips_, model.sign_flips_)

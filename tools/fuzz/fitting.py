@@ -31,7 +31,7 @@ from fairridge.fairness import (
     SameOutcome,
     StatisticalParity,
 )
-from tools.fuzz.problems import Problem, with_squares
+from tools.fuzz.problems import LOG_LINKS, Problem, with_squares
 
 OBJECTS = {
     "uncentered": StatisticalParity(center=False),
@@ -42,8 +42,6 @@ OBJECTS = {
 }
 # Bounds of a path besides the problem's own.
 OTHER_BOUNDS = (0.0, 0.01, 0.03, 0.1, 0.15, 0.4)
-# Families whose offsets are logarithms of exposures.
-LOG_LINKS = ("poisson", "gamma", "tweedie")
 PEERS = {
     ("komiyama", "gaussian"): KomiyamaRegressor,
     ("zafar", "gaussian"): ZafarRegressor,

@@ -172,8 +172,10 @@ class _Model:
         if self.problem.definition == "mean-opportunity":
             positive = [(0, 1)] if m == 1 else [(k, k) for k in range(m)]
             groups = [(k, np.flatnonzero(y == code)) for k, code in positive]
-        S, C, weight = columns.S, self._controls, columns.weight * self._exposure
+        S, weight = columns.S, columns.weight * self._exposure
+        C, _ = centered(self._controls, weight)  # rates count by their exposure
         if C.size:
+            S, _ = centered(S, weight)
             S = residual(C, residual(C, S, weight), weight)
         return _form(S, weight, groups, C)
 

@@ -64,6 +64,8 @@ OTHERS = {
     "closeness": 0.05,
 }
 CLASSES = ("binomial", "multinomial")
+# Families whose offsets are logarithms of exposures.
+LOG_LINKS = ("poisson", "gamma", "tweedie")
 TWINS = {"none": 0.55, "permuted": 0.15, "scaled": 0.15, "saved": 0.15}
 
 
@@ -171,6 +173,8 @@ def _with_other_bound(problem: Problem) -> Problem:
     memory = problem.source == "memory" or kind == "closeness"
     blind = kind.startswith("blind")
     given = kind == "controls" or (blind and rng.random() < 0.4)
+    # Rates given controls would hardly ever meet.
+    rates = kind == "blind means" and given and problem.family in LOG_LINKS
     return replace(
         problem,
         model="ridge",
@@ -181,6 +185,7 @@ def _with_other_bound(problem: Problem) -> Problem:
         twin=twin,
         blind=blind,
         controls=max(1, problem.X.shape[1] // 2) if given else 0,
+        offset=rng.normal(size=len(problem.X)) * 0.5 if rates else problem.offset,
     )
 
 

@@ -242,6 +242,8 @@ def _subgradient(gradient: Floats, pull: Floats, t: Floats) -> Floats:
 def decrement(H: Floats, g: Floats, noise: Floats) -> float:
     """½gᵀH⁻¹g, in directions of any curvature to speak of, less the noise of g."""
     values, vectors = np.linalg.eigh((H + H.T) / 2.0)
+    if not values.size:  # everything is held
+        return 0.0
     floor = 1e-11 * max(float(values[-1]), np.finfo(float).tiny)
     along = np.maximum(np.abs(vectors.T @ g) - np.abs(vectors.T) @ noise, 0.0)
     return float(0.5 * (along**2 / np.maximum(values, floor)).sum())

@@ -429,6 +429,7 @@ def compared(setting: Setting) -> None:
         options["sensitive"] = SENSITIVE if named else setting.positions[1]
     if "missing" in setting.parameters:
         options["missing"] = "level"
+    options |= {key: rows.fitting[key] for key in ("offset", "exposure") if key in rows.fitting}
     found = compare(
         rows.X, rows.y, unfairness=0.3, cv=2, models={"ours": setting.model()},
         task="classification" if classes else "regression", **rows.S, **options,

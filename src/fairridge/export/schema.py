@@ -112,6 +112,17 @@ def _typed(hint: Any, says: str, when: Callable[[ModelFacts], bool] = _always) -
     return FieldRule(says, lambda value, facts: conforms(value, hint), when)
 
 
+def _described(says: str, when: Callable[[ModelFacts], bool]) -> FieldRule:
+    """Numbers by name for each of several things; those that there are none of are NaN."""
+
+    def holds(value: Any, facts: ModelFacts) -> bool:
+        if not conforms(value, dict[str, dict[str, Any]]):
+            return False
+        return all(isinstance(x, float) for each in value.values() for x in each.values())
+
+    return FieldRule(says, holds, when)
+
+
 def _names(
     expected: Callable[[Design], Any], when: Callable[[ModelFacts], bool] = _always
 ) -> FieldRule:
@@ -273,9 +284,9 @@ FITTED: dict[str, FieldRule] = {
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "group_differences_": _typed(dict[str, float], "numbers by name"),
-    "total_ratios_": _typed(dict[str, dict[str, float]], "numbers by group", _has("total_ratios_")),
+    "total_ratios_": _described("numbers by group", _has("total_ratios_")),
     "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
-    "sign_flips_": _typed(dict[str, dict[str, float]], "numbers by predictor", _has("separation")),
+    "sign_flips_": _described("numbers by predictor", _has("separation")),
     "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),
     "predictor_penalty_": _numbers(minimum=0.0, when=_has("separation")),
     "certificate_": FieldRule(
