@@ -139,3 +139,20 @@ def test_a_number_that_was_never_missing_may_not_be_missing_now(people):
     model, frame, _ = people
     with pytest.raises(ValueError, match="noise"):
         fairridge.proxies(model, frame.assign(noise=np.nan))
+
+
+def test_weights_count_and_rows_of_weight_zero_are_absent():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "age": rng.normal(size=300)})
+    half = np.arange(300) < 150
+    frame["x"] = np.where(half, frame["age"], 0.0) + 0.5 * rng.normal(size=300)
+    y = frame["x"] + rng.normal(size=300)
+    model = FairRidgeRegressor(0.5, sensitive=["sex", "age"]).fit(frame, y)
+    plain = fairridge.proxies(model, frame).telling.values
+    same = fairridge.proxies(model, frame, sample_weight=np.full(300, 2.0)).telling.values
+    np.testing.assert_allclose(same, plain, atol=1e-12)
+    known = fairridge.proxies(model, frame, sample_weight=half.astype(float)).telling.values
+    alone = fairridge.proxies(model, frame[half]).telling.values
+    np.testing.assert_allclose(known, alone, atol=1e-12)
+    more = fairridge.proxies(model, frame, sample_weight=np.where(half, 5.0, 1.0)).telling.values
+    assert plain[0, 1] < more[0, 1] < known[0, 1]

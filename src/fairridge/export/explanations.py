@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._typing import Integers
 from fairridge.arguments import check_count
-from fairridge.data import Levels, as_table
+from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
 from fairridge.engines.blocks import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
@@ -74,7 +75,12 @@ def attribution(model: Any) -> Attribution:
 
 
 def proxies(
-    model: Any, X: Any = None, *, sensitive_features: Any = None, n_folds: int = 5
+    model: Any,
+    X: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    n_folds: int = 5,
 ) -> Proxies:
     """Say how much S explains of every predictor, and through which predictors S enters η.
 
@@ -87,6 +93,9 @@ def proxies(
         A fitted linear model of fairridge.
     X, sensitive_features : array-like or frame, optional
         Rows, as in `fit`: of the training data or others.
+    sample_weight : array-like of shape (n,), optional
+        Weights of these rows; a row of weight zero is absent. For rates, pass weights times
+        exposures. What S explains in training has the weights of the fit.
     n_folds : int
         Number of folds for the held-out measures.
 
@@ -137,10 +146,12 @@ def proxies(
     )
     if X is None:
         return terms
-    return replace(terms, telling=_telling(form, X, sensitive_features, n_folds))
+    return replace(terms, telling=_telling(form, X, sensitive_features, sample_weight, n_folds))
 
 
-def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) -> Telling:
+def _telling(
+    form: LinearForm, X: Any, sensitive_features: Any, sample_weight: Any, n_folds: int
+) -> Telling:
     table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
     # Refuses missing and unknown levels, and other columns, as predict does.
     form.design.encode(table, attributes, form.unknown, estimator_name=form.estimator_name)
@@ -153,7 +164,22 @@ def _telling(form: LinearForm, X: Any, sensitive_features: Any, n_folds: int) ->
             if not np.isfinite(known).all():
                 raise ValueError(not_finite_message(column.name, known))
         columns[column.sensitive][column.name] = values
-    return tell(columns[False], columns[True], n_folds=n_folds, backend=table.backend)
+    weight = weights(sample_weight, table.shape[0])
+    if weight is not None:
+        kept = np.flatnonzero(weight > 0.0)
+        weight = weight[kept]
+        columns = {
+            kind: {name: _taken(values, kept) for name, values in named.items()}
+            for kind, named in columns.items()
+        }
+    return tell(
+        columns[False], columns[True], weight=weight, n_folds=n_folds, backend=table.backend
+    )
+
+
+def _taken(values: Any, rows: Integers) -> Any:
+    """Return some rows of a column."""
+    return replace(values, codes=values.codes[rows]) if isinstance(values, Levels) else values[rows]
 
 
 def _owners(columns: Sequence[InputColumn]) -> list[int]:

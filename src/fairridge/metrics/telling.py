@@ -63,6 +63,7 @@ def tell(
     predictors: Mapping[str, Column],
     attributes: Mapping[str, Column],
     *,
+    weight: Floats | None = None,
     n_folds: int = 5,
     backend: Any = None,
 ) -> Telling:
@@ -80,6 +81,8 @@ def tell(
         Columns. A missing category is a level, also of an attribute; a missing number of a
         predictor is the mean of the others beside a 0/1 column, and rows without the number
         of an attribute do not count for that attribute.
+    weight : ndarray of shape (n,), optional
+        Positive weights of rows, in models and measures; means of levels count rows.
     n_folds : int
         Number of folds; fewer if a level of the attribute has fewer rows.
         Levels of a single row are left out.
@@ -90,20 +93,26 @@ def tell(
     values = np.empty((len(groups), len(attributes)))
     for k, column in enumerate(attributes.values()):
         for j, names in enumerate(groups):
-            values[j, k] = _held_out([predictors[name] for name in names], column, n_folds)
+            values[j, k] = _held_out([predictors[name] for name in names], column, weight, n_folds)
     measures = ["AUC" if isinstance(c, Levels) else "R²" for c in attributes.values()]
     return Telling((*predictors, ALL), tuple(attributes), tuple(measures), values, backend)
 
 
-def _held_out(columns: Sequence[Column], target: Column, n_folds: int) -> float:
+def _held_out(
+    columns: Sequence[Column], target: Column, weight: Floats | None, n_folds: int
+) -> float:
     """Return AUC or R² of predictions of an attribute, each from the other folds."""
     codes, Z = _written(columns)
+    # Their mean is 1, so that the penalties of the models are those of rows without weights.
+    weight = np.ones(len(Z)) if weight is None else weight / weight.mean()
     if isinstance(target, Levels):
         rows, y = _levels_of_several_rows(target)
-        return _area(codes, Z[rows], y, n_folds) if len(np.unique(y)) > 1 else float("nan")
+        several = len(np.unique(y)) > 1
+        return _area(codes, Z[rows], y, weight[rows], n_folds) if several else float("nan")
     there = ~np.isnan(target)
     known = target[there]
-    return _r_squared(codes, Z[there], known, n_folds) if np.ptp(known) > 0.0 else float("nan")
+    varies = np.ptp(known) > 0.0
+    return _r_squared(codes, Z[there], known, weight[there], n_folds) if varies else float("nan")
 
 
 def _written(columns: Sequence[Column]) -> tuple[list[bool], Floats]:
@@ -122,7 +131,7 @@ def _written(columns: Sequence[Column]) -> tuple[list[bool], Floats]:
     return codes, np.column_stack(found).astype(float)
 
 
-def _area(codes: Sequence[bool], Z: Floats, y: Integers, n_folds: int) -> float:
+def _area(codes: Sequence[bool], Z: Floats, y: Integers, weight: Floats, n_folds: int) -> float:
     # These modules take longer to import than all of this library.
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score
@@ -132,20 +141,22 @@ def _area(codes: Sequence[bool], Z: Floats, y: Integers, n_folds: int) -> float:
     several = y.max() > 1
     kind = "multiclass" if several else "binary"
     model = _pipeline(codes, LogisticRegression(max_iter=1000), kind)
-    probabilities = cross_val_predict(model, Z, y, cv=folds, method="predict_proba")
-    if several:
-        return float(roc_auc_score(y, probabilities, multi_class="ovr", average="weighted"))
-    return float(roc_auc_score(y, probabilities[:, 1]))
+    given = {"logisticregression__sample_weight": weight}
+    probabilities = cross_val_predict(model, Z, y, cv=folds, method="predict_proba", params=given)
+    how: dict[str, Any] = {"multi_class": "ovr", "average": "weighted"} if several else {}
+    shown = probabilities if several else probabilities[:, 1]
+    return float(roc_auc_score(y, shown, sample_weight=weight, **how))
 
 
-def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, n_folds: int) -> float:
+def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, weight: Floats, n_folds: int) -> float:
     from sklearn.linear_model import Ridge
     from sklearn.metrics import r2_score
     from sklearn.model_selection import KFold, cross_val_predict
 
     folds = KFold(min(n_folds, len(y)), shuffle=True, random_state=0)
     model = _pipeline(codes, Ridge(1.0), "continuous")
-    return float(r2_score(y, cross_val_predict(model, Z, y, cv=folds)))
+    predicted = cross_val_predict(model, Z, y, cv=folds, params={"ridge__sample_weight": weight})
+    return float(r2_score(y, predicted, sample_weight=weight))
 
 
 def _levels_of_several_rows(column: Levels) -> tuple[Integers, Integers]:
