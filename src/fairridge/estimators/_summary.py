@@ -31,10 +31,11 @@ SHARES = {
 }
 WITH_S = "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given."
 WITHOUT_S = "The model does not use S to predict. coef, raw coef: on the columns as given."
-NOTES = (
-    "S explains: share of a predictor's variance that the sensitive attributes explain.",
-    "COR: correlation of predictions with S. SMD: difference of means between a level of S and "
-    "all other rows, in standard deviations within the two.",
+EXPLAINS = "S explains: share of a predictor's variance that the sensitive attributes explain."
+COR = "COR: correlation of predictions with S."
+SMD = (
+    " SMD: difference of means between a level of S and all other rows, in standard deviations "
+    "within the two."
 )
 
 
@@ -55,7 +56,9 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
     ]
     first = WITH_S if model._fitted.traits.needs_sensitive else WITHOUT_S
-    notes, isolated = [first, *NOTES], list(getattr(model, "isolated_", {}))
+    # Groups of few people have no means to compare.
+    compared = SMD if DIFFERENCES["standardized_mean_difference"] in facts else ""
+    notes, isolated = [first, EXPLAINS, COR + compared], list(getattr(model, "isolated_", {}))
     if hasattr(model, "classes_"):
         notes.append(
             "Impact ratio: lowest share of a group that is given the class, over the highest."
