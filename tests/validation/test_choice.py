@@ -569,3 +569,9 @@ def test_odds_are_two_opportunities():
     assert "not qualified" in odds.compared(rows, 0.1).group
     with pytest.raises(TypeError, match="OddsGap is for classifiers"):
         odds.p_value(JudgedRows(score, None, groups, np.ones(n)))
+
+
+def test_what_is_not_a_rule_is_refused_by_name():
+    X, y = np.ones((4, 2)), np.array([0, 1, 0, 1])
+    with pytest.raises(TypeError, match=r"rule='four-fifths' is not a rule; .*AdverseImpact\(\)"):
+        choose_bound(FairRidgeClassifier(sensitive=[0]), X, y, X, y, rule="four-fifths")

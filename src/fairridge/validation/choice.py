@@ -265,6 +265,10 @@ def choose_bound(
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
     own = X, y, sensitive_features, sample_weight
     held = X_held, y_held, sensitive_features_held, sample_weight_held
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"rule={rule!r} is not a rule; pass one of fairridge.rules, such as AdverseImpact()."
+        )
     options: dict[str, Any] = {"rule": rule, "confidence": confidence, "untested": untested}
     offsets = {
         "offset": offset, "offset_held": offset_held,
