@@ -50,8 +50,11 @@ UNDEFINED = Estimate()
 
 def effective_size(weight: Floats) -> float:
     """Kish's effective number of rows, (Σw)²/Σw²; the number of rows for equal weights."""
-    squares = float((weight * weight).sum())
-    return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
+    largest = float(weight.max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    weight = weight / largest  # squares of 1e-200 vanish, and those of 1e200 overflow
+    return float(weight.sum()) ** 2 / float((weight * weight).sum())
 
 
 def rate_interval(hits: Booleans, weight: Floats, confidence: float) -> Estimate:
