@@ -97,7 +97,7 @@ def test_the_sdist_has_what_its_tests_need(dist):
 
 def test_the_readme_runs(installed, tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
     shown = run(installed / "python", "-c", code, cwd=tmp_path, MPLBACKEND="Agg")
     assert "Gender" in shown
     assert (tmp_path / "report.html").stat().st_size > 1e5

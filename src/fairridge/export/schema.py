@@ -7,7 +7,7 @@ follow their annotations (`fairridge.data.annotations`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal
@@ -112,13 +112,16 @@ def _typed(hint: Any, says: str, when: Callable[[ModelFacts], bool] = _always) -
     return FieldRule(says, lambda value, facts: conforms(value, hint), when)
 
 
-def _described(says: str, when: Callable[[ModelFacts], bool]) -> FieldRule:
-    """Numbers by name for each of several things; those that there are none of are NaN."""
+def _described(says: str, names: Sequence[str], when: Callable[[ModelFacts], bool]) -> FieldRule:
+    """Require numbers by name for each of several things; those that there are none of are NaN."""
 
     def holds(value: Any, facts: ModelFacts) -> bool:
         if not conforms(value, dict[str, dict[str, Any]]):
             return False
-        return all(isinstance(x, float) for each in value.values() for x in each.values())
+        return all(
+            set(each) == set(names) and all(isinstance(x, float) for x in each.values())
+            for each in value.values()
+        )
 
     return FieldRule(says, holds, when)
 
@@ -284,9 +287,15 @@ FITTED: dict[str, FieldRule] = {
     "unfairness_components_": _typed(dict[str, float], "numbers by name"),
     "dependence_": _typed(dict[str, float], "numbers by name"),
     "group_differences_": _typed(dict[str, float], "numbers by name"),
-    "total_ratios_": _described("numbers by group", _has("total_ratios_")),
+    "total_ratios_": _described(
+        "ratio, low and high by group", ("ratio", "low", "high"), _has("total_ratios_")
+    ),
     "mutual_information_": _typed(dict[str, float], "numbers by name", _has("gamma")),
-    "sign_flips_": _described("numbers by predictor", _has("separation")),
+    "sign_flips_": _described(
+        "coefficients and standard errors by predictor",
+        ("coefficient", "standard_error", "free_coefficient", "free_standard_error"),
+        _has("separation"),
+    ),
     "isolated_": _typed(dict[str, int], "rows by level", _has("separation")),
     "predictor_penalty_": _numbers(minimum=0.0, when=_has("separation")),
     "certificate_": FieldRule(

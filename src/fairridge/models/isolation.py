@@ -411,6 +411,7 @@ def _shared(eta: Floats, weight: Floats, outcome: int, others: Floats, start: Fl
             break
         hessian = np.diag(weight @ P) - P.T @ (weight[:, None] * P)
         move, length = np.linalg.pinv(hessian, hermitian=True) @ gradient, 1.0
+        move = move - move.mean()  # a constant changes no probability, and may be all rounding
         before = value(step)
         while length > 1e-6 and not value(step - length * move) <= before:
             length *= 0.5
