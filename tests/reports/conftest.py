@@ -233,7 +233,8 @@ class Chromium:
 # ------------------------------------------------- text of a PDF that Chromium printed
 
 OBJECT = re.compile(rb"(\d+) 0 obj\b(.*?)\bendobj", re.S)
-STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.S)
+# How many bytes a stream has: its own last byte may be one of an end of line.
+LENGTH, STREAM = re.compile(rb"/Length (\d+)\b(?! 0 R)"), re.compile(rb"\bstream\r?\n")
 # Positions, fonts, shown glyphs: all that is needed to know which text stands where.
 TOKEN = re.compile(
     rb"(?P<cm>(?:[-\d.]+ ){6})cm|(?P<tm>(?:[-\d.]+ ){6})Tm|(?P<td>[-\d.]+ [-\d.]+ )Td|"
@@ -250,7 +251,8 @@ def pdf_lines(data):
 
 
 def _stream(body):
-    content = STREAM.search(body).group(1)
+    start, length = STREAM.search(body).end(), int(LENGTH.search(body).group(1))
+    content = body[start : start + length]
     return zlib.decompress(content) if b"FlateDecode" in body else content
 
 
