@@ -164,6 +164,7 @@ for _ in range(40):
 """
 
 
+@pytest.mark.slow
 def test_processes_update_a_file_one_after_the_other(tmp_path):
     place = tmp_path / "count"
     command = [sys.executable, "-c", COUNT, str(place)]

@@ -71,6 +71,7 @@ def test_a_key_is_refused_before_any_work(run, files):
     assert "--drop id" in shown.error
 
 
+@pytest.mark.slow
 def test_messy_columns_are_read_as_what_they_mean_and_said(run, files):
     fitted = run("fit", "train.csv", *ROLES, "--drop", "id", "--out", "m.json")
     assert fitted.code == 0

@@ -229,6 +229,7 @@ def test_a_model_from_python_with_separate_attributes(run, people_csv):
     assert found["prediction"] == wanted.tolist()
 
 
+@pytest.mark.slow
 def test_path(run, people_csv):
     found = json.loads(run("path", "people.csv", *ROLES, "--bounds", "0,0.05,1", "--json").out)
     columns = ["age", "sex", "income", "score", "region"]
@@ -363,6 +364,7 @@ def test_compare_says_what_it_did_to_numbers_and_what_models_warn_of(run, people
     assert set(found["warnings"]) <= {row["model"] for row in found["models"]}
 
 
+@pytest.mark.slow
 def test_compare_takes_counts_and_exposures(run, people_csv):
     frame = pd.read_csv("people.csv")
     frame["years"] = np.where(frame["sex"] == frame["sex"].iloc[0], 0.5, 2.0)
@@ -494,6 +496,7 @@ def test_audit_shows_intervals_and_calibration_in_narrow_terminals(run, people_c
     assert ends in shown
 
 
+@pytest.mark.slow
 def test_audits_of_survival_models_have_the_brier_score(run):
     run("datasets", "rossi", "--out", "rossi.csv")
     run("fit", "builtin:rossi", "-o", "m.json")

@@ -72,6 +72,7 @@ def test_a_share_of_the_rows_is_held_out_by_class_and_seed(run, files):
     assert "1,500 rows to fit to, 1,000 to test on." in shown.error
 
 
+@pytest.mark.slow
 def test_capacity_and_shares(run, files, folder):
     options = (*ROLES, "--held-out", "other.csv", "--bounds", "0,0.05", "--minimum-share", "0.02")
     rule = ("--rule", "adverse-impact:0.7", "--top", "0.2")

@@ -58,6 +58,7 @@ def lines(text):
     return [SIGNED_ZERO.sub(r"  \1", line).rstrip() for line in text.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask, to pandas
 @pytest.mark.filterwarnings("ignore:Setting a value on a Series")  # of fairlearn, to pandas
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def fair(r=0.05, **options):
 class TestUnconstrained:
     """At r = 1 this is plain logistic regression."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("shifted", [False, True])
     def test_two_classes_are_the_glm_of_statsmodels(self, two, weighted, shifted):
@@ -162,6 +163,7 @@ def check_labels(Z, codes, y, expected):
     assert model.score(Z, y) == pytest.approx(expected.score(Z, codes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_of_three_classes_may_have_any_type(three, model_of_three, kind):
     Z, codes = three
@@ -427,6 +429,7 @@ def test_it_is_a_classifier_and_can_be_cloned_and_pickled(three):
     assert len(pickle.dumps(model)) < 8000
 
 
+@pytest.mark.slow
 def test_a_search_over_the_bound(two):
     Z, y = two
     search = GridSearchCV(fair(), {"unfairness": [0.0, 0.05, 1.0]}, scoring="neg_log_loss", cv=4)
@@ -502,6 +505,7 @@ def test_a_level_that_brings_s_back_is_named_under_every_bound(runaway, r):
     fair(r, sensitive=[0], predictor_penalty=10.0).fit(*runaway)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor_penalty", [0.0, 1e-4])
 def test_all_bounds_of_a_path_get_one_warning_with_one_piece_of_advice(runaway, predictor_penalty):
     growth = "grow without bound" if predictor_penalty == 0.0 else "are extreme"

@@ -144,6 +144,7 @@ def test_without_a_bound_controls_change_nothing(people, family):
     assert model.loglik_ == pytest.approx(expected.loglik_, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_weights_files_and_saved_models(people, family, tmp_path):
     frame, eta = people

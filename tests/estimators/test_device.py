@@ -96,6 +96,7 @@ def compared(model, library, Z, y, **more):
     return here, there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", range(24))
 def test_every_model_is_that_of_numpy_arrays(library, rows, k):
     Z, eta = rows

@@ -89,6 +89,7 @@ def assert_same(model, expected, *, coefficients=1.0, deviance=1.0, penalty=1.0)
         np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-240, 1e240])
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "individual"])
 def test_weights_may_have_any_scale(name, scale):

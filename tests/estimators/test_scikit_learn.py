@@ -183,6 +183,7 @@ def test_a_pipeline_imputes_before_the_fit(frame, workers):
     np.testing.assert_allclose(pipeline.predict(frame), expected.predict(filled), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_search_over_the_bound_scores_as_by_hand(frame, workers):
     bounds = [0.0, 0.05, 0.4]
     search = GridSearchCV(
@@ -285,6 +286,7 @@ class TestRouting:
         expected = self.by_hand(pd.DataFrame(X), workers.y, frame, 0.1)
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
+    @pytest.mark.slow
     def test_a_search_scores_as_by_hand(self, X, S, workers):
         bounds = [0.0, 0.1, 1.0]
         pipeline = Pipeline(

@@ -191,6 +191,7 @@ def test_many_columns_and_fewer_rows(many, rows):
     assert_same(*both(model_of("binomial", predictor_penalty=1.0), few, rows.binomial[:30]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_a_path(many, rows, family):
     model, y, bounds = model_of(family, predictor_penalty=0.7), getattr(rows, family), [0, 0.02, 1]

@@ -133,6 +133,7 @@ def test_negative_counts_are_refused(data):
 # ------------------------------------------------------- other programs' answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extras", [False, True])
 def test_a_known_dispersion_gives_the_glm_of_statsmodels(data, extras):
     Z, y, weight, offset = data
@@ -179,6 +180,7 @@ def test_counts_that_vary_less_than_poisson_counts_have_no_dispersion(data):
     assert model.deviance_ == pytest.approx(fair(0.05, Poisson()).fit(Z, regular).deviance_)
 
 
+@pytest.mark.slow
 def test_the_dispersion_is_that_of_the_free_model_for_every_bound(data):
     Z, y, _, _ = data
     free = fair(1.0).fit(Z, y)

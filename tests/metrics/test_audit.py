@@ -427,6 +427,7 @@ def test_thresholds_are_for_scores():
         audit(["n", "y"], [0.1, 0.3], sensitive_features=["a", "b"], kind="regression")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_people_whose_attribute_is_missing_are_a_group(loans, library):
     """The numbers are those of a level that was written into the column."""

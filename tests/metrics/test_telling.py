@@ -62,6 +62,7 @@ def test_a_noisy_copy_has_half_the_variance(telling):
     assert value(telling, "old", "age") == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.slow
 def test_what_tells_nothing_is_at_chance(telling):
     assert value(telling, "noise", "race") == pytest.approx(0.5, abs=0.03)
     assert value(telling, "noise", "age") == pytest.approx(0.0, abs=0.01)
@@ -141,6 +142,7 @@ def test_a_number_that_was_never_missing_may_not_be_missing_now(people):
         fairridge.proxies(model, frame.assign(noise=np.nan))
 
 
+@pytest.mark.slow
 def test_weights_count_and_rows_of_weight_zero_are_absent():
     rng = np.random.default_rng(4)
     frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 300), "age": rng.normal(size=300)})

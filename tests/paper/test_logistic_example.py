@@ -33,6 +33,7 @@ def test_sensitive_coefficients_grow_from_zero_to_the_unconstrained_ones(path, d
     np.testing.assert_allclose(path.alpha[~active], np.tile(free.alpha_, ((~active).sum(), 1)))
 
 
+@pytest.mark.slow
 def test_predictor_coefficients_grow_with_the_bound(path):
     active = path.lambda_ > 0
     assert (np.diff(np.linalg.norm(path.beta[active], axis=1)) > 0).all()

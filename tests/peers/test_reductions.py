@@ -134,6 +134,7 @@ def test_classes_may_be_anything(data, fair, labels):
     assert set(model.predict(frame)) <= set(labels)
 
 
+@pytest.mark.slow
 def test_the_attributes_are_no_predictors(fair):
     linear = [h for h in fair.estimators_ if hasattr(h, "coef_")]
     assert linear

@@ -150,6 +150,7 @@ def test_the_limit_for_a_ratio_is_found(problem, exponent):
         assert ratio(Y, project_on_slabs(Y, x, tiny).point) >= wanted * (1 - 1e-6)
 
 
+@pytest.mark.slow
 @given(slabs())
 def test_the_ratio_never_falls_as_the_limit_grows(problem):
     Y, x, _ = problem

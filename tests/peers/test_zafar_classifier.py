@@ -71,6 +71,7 @@ def residual_of_optimality(model, S, X, y, *, unit, weight=None, offset=None):
     return max(np.abs(gradient + C.T @ multipliers).max(), 2.0 * abs(slope.sum())) / total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
 @pytest.mark.parametrize("seed", range(2))
 def test_covariances_equal_a_conic_solver(seed, share):

@@ -111,6 +111,7 @@ def test_a_covariance_is_met_never_exceeded_and_optimal(problem, exponent):
 # ------------------------------------------------------------------ correlation
 
 
+@pytest.mark.slow
 @given(problems, st.floats(-6.0, 0.0))
 @pytest.mark.filterwarnings("ignore:only the intercept")
 def test_a_correlation_is_met_never_exceeded_and_optimal(problem, exponent):

@@ -101,6 +101,7 @@ def test_an_offset_is_a_known_part_of_the_response(problem, r):
     np.testing.assert_allclose(shifted - offset, plain, atol=1e-8)
 
 
+@pytest.mark.slow
 @given(problems(), st.floats(1e-6, 0.9))
 def test_no_smaller_penalty_meets_the_bound(problem, r):
     S, X, y = problem

@@ -12,6 +12,7 @@ DEFINITIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theirs", DEFINITIONS)
 @pytest.mark.parametrize("ridge", [0, 0.1])
 def test_gaussian_answers_of_fairml(people, people_answers, theirs, ridge):

@@ -14,6 +14,7 @@ from fairridge.reports.html import coefficient_errors, numbers
 ROUGH = {"cv": 0, "bootstrap": 0}
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_inference(small_report, people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"]).fit(people_X, people["gaussian"])
     inference = model.inference(people_X, people["gaussian"])

@@ -269,6 +269,7 @@ def test_every_model_counts_in_validation():
     assert "9 of 18 cells" in found.measured
 
 
+@pytest.mark.slow
 def test_the_abstract():
     name = "better_for_the_same_fairness"
     good = list(logistic(0.6, 0.5))

@@ -83,6 +83,7 @@ def linear_run(settings):
     return over_folds(part("corrected", "GCR, gender corrected", settings))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["FRRM", "NCLM"])
 def test_linear_runs_are_those_of_cross_validate(linear_run, settings, model):
     data = sources.load("GCR, gender corrected", settings)

@@ -207,6 +207,7 @@ def parted(folder, order):
     return frame, parquet(f"{folder}/*.parquet", response="y", sensitive=["a", "b"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [None, "b", "y"])
 def test_files_of_one_group_or_outcome_each(sampled, tmp_path, order):
     pytest.importorskip("pyarrow")

@@ -62,6 +62,7 @@ def test_errors_that_take_u_and_lambda_as_given_are_least_squares_without_a_boun
     np.testing.assert_allclose([found[f"raw {k}"] for k in range(3, 7)], expected[3:], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_samples_say_what_tables_count():
     found = pd.DataFrame(certificates.sample(0, family="gaussian", n=1000, bound=0.05))
     assert found["way"].tolist() == list(certificates.WAYS)

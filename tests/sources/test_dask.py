@@ -144,6 +144,7 @@ def test_predictions_are_lazy(people, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_empty_partitions(people):
     frame = people[columns_of("wage")]
     collection = dd.from_pandas(frame, npartitions=4, sort=False)

@@ -43,6 +43,7 @@ def test_isolated_rows_elsewhere_are_those_in_memory(home, people, response):
     assert ours.group_differences_ == pytest.approx(theirs.group_differences_, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_levels_elsewhere_are_refused_on_demand(home, people):
     source = home(with_town(people, "hired", "no"), response="hired", sensitive=SENSITIVE)
     with pytest.raises(ValueError, match=r"all rows of 'town\[isle\]' have the same outcome"):

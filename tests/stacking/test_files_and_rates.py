@@ -100,6 +100,7 @@ class Shares(ClassifierMixin, BaseEstimator):
         return self.shares_ + tilt
 
 
+@pytest.mark.slow
 def test_types_of_others_are_named_before_they_are_made(hired, tmp_path):
     X, y = hired
     path = tmp_path / "stack.json"
@@ -112,6 +113,7 @@ def test_types_of_others_are_named_before_they_are_made(hired, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_files_that_do_not_belong_together_are_refused(stack, tmp_path):
     path = tmp_path / "stack.json"
     fairridge.save(stack, path)
@@ -149,6 +151,7 @@ def test_a_saved_model_predicts_in_another_process(hired, stack, tmp_path):
     assert done.stdout.split() == stack.predict(X[:5]).tolist()
 
 
+@pytest.mark.slow
 def test_exposure_makes_learners_see_rates_and_is_an_offset(claims):
     X, y, exposure = claims
     learner = make_pipeline(
@@ -179,6 +182,7 @@ def test_exposure_makes_learners_see_rates_and_is_an_offset(claims):
     np.testing.assert_allclose(path.at(0.01).predict(X), model.predict(X), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [FairStackingClassifier, FairStackingRegressor])
 def test_scores_know_s_that_comes_separately(hired, kind):
     X, y = hired

@@ -135,6 +135,7 @@ def test_average_deploys_the_learners_of_the_folds(hired):
     np.testing.assert_allclose(score, np.mean(logits, axis=0), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_learner_is_fitted_cv_plus_one_times_for_a_whole_path(hired):
     X, y = hired
     Counted.fits = 0
@@ -305,6 +306,7 @@ def test_counts_enter_as_logarithms_of_means(wage):
     assert trees.set_params(family="gaussian").fit(X, y).learners_[0][0][-1].loss == "squared_error"
 
 
+@pytest.mark.slow
 def test_weights_reach_learners_and_layer(hired):
     X, y = hired
     weight = np.random.default_rng(0).integers(0, 3, N)
@@ -463,6 +465,7 @@ def test_compare_takes_stacked_models(hired):
     assert np.isfinite(frame["loss"]).all()
 
 
+@pytest.mark.slow
 def test_cross_validation_fits_learners_once_for_all_bounds(hired):
     X, y = hired
     model = FairStackingClassifier(Counted(), sensitive="sex", cv=2, random_state=0)

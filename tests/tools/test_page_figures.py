@@ -31,6 +31,7 @@ plt.title("the second")
 """
 
 
+@pytest.mark.slow
 def test_each_figure_is_what_the_code_before_it_drew(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     figures = draw(PAGE)

@@ -78,6 +78,7 @@ def test_the_favorable_class_is_the_one_that_is_said(rows):
         chosen(rows, model, AdverseImpact(favorable="good"))
 
 
+@pytest.mark.slow
 def test_names_tell_which_class_a_rule_is_about(rows):
     model = FairRidgeClassifier(sensitive=["sex"])
     (X, y, _), (held, y_held, _) = rows
@@ -404,6 +405,7 @@ def test_a_report_says_by_what_rule_a_bound_was_chosen(small, tmp_path):
 # ------------------------------------------------------------ models of any library
 
 
+@pytest.mark.slow
 def test_the_bound_of_a_pipeline_is_that_of_its_last_step(rows):
     (X, y, _), (held, y_held, _) = rows
     numbers = StandardScaler()
@@ -474,6 +476,7 @@ def test_other_models_with_a_bound_are_fitted_for_each(rows):
 # ------------------------------------------------------------ capacity and shares
 
 
+@pytest.mark.slow
 def test_rules_on_the_top(rows):
     held, _, _ = rows[1]
     for top, count in ((0.2, 500), (300, 300)):
@@ -518,6 +521,7 @@ def test_equalized_odds_look_at_both_rates(rows):
         chosen(rows, FairRidgeRegressor(sensitive=["sex"]), OddsGap(0.1))
 
 
+@pytest.mark.slow
 def test_groups_below_the_minimum_share_are_not_looked_at(rows):
     (X, y, _), (held, y_held, _) = rows
     few = [

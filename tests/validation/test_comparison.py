@@ -300,6 +300,7 @@ def test_warnings_are_kept_and_shown(people):
         assert f"short: {found.warnings['short'][0]}" in shown
 
 
+@pytest.mark.slow
 def test_it_prints_held_out_measures_with_errors(regression):
     text = str(regression)
     row = regression.to_frame().iloc[1]
@@ -310,6 +311,7 @@ def test_it_prints_held_out_measures_with_errors(regression):
     assert FRRM in html
 
 
+@pytest.mark.slow
 def test_several_bounds_are_those_one_by_one(people):
     X, y = people
     models = {"FRRM": FairRidgeRegressor(sensitive="sex")}
@@ -376,6 +378,7 @@ def test_models_that_do_not_apply_say_why(people):
     assert list(result.to_frame()["model"]) == ["unconstrained", "mine"]
 
 
+@pytest.mark.slow
 def test_more_than_two_classes(people):
     X, wage = people
     y = np.digitize(wage, [0.0, 2.0])
@@ -468,6 +471,7 @@ def beside_plain_models(people):
     return compare(X, y, models=models, **options)
 
 
+@pytest.mark.slow
 def test_models_without_a_bound_are_fitted_once(beside_plain_models):
     table = beside_plain_models.to_frame()
     assert beside_plain_models.skipped == {}

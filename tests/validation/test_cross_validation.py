@@ -843,6 +843,7 @@ def test_cross_val_score_agrees(frame, responses, folds):
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_grid_search_agrees(frame, responses):
     y, splitter = responses["binomial"], StratifiedKFold(3)
     grid = {"unfairness": [0.0, 0.1], "predictor_penalty": [0.0, 5.0]}

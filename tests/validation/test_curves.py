@@ -60,6 +60,7 @@ def test_lines_are_means_and_bars_are_intervals(result, measure):
         np.testing.assert_allclose(half, 1.96 * groups.sem(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_curves_are_what_is_drawn(result):
     curves, found = result.curves("loss"), drawn(result.plot())
     assert [curve.model for curve in curves] == list(found)

@@ -18,6 +18,7 @@ from fairridge.validation.evaluate import (
 )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_area_under_curve_is_scikit_learns(data):
     n = data.draw(st.integers(2, 30))

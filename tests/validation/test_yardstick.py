@@ -38,6 +38,7 @@ def gap(frame, labels, test):
     return audit(None, labels == "yes", sensitive_features=groups).demographic_parity_difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_the_gap_of_decisions_is_that_of_an_audit(frame, y, folds, several):
     y = np.where((frame["skill"] > 4.0) & (y == "yes"), "sure", y) if several else y
