@@ -8,7 +8,7 @@ meaning are lines of `IMPOSSIBLE`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -94,12 +94,16 @@ class Case(Mapping[str, str]):
 
 def matches(case: Mapping[str, str], conditions: Mapping[str, Sequence[str]]) -> bool:
     """Whether options, of which some may not be there yet, have all of these values."""
-    return all(case.get(name) in values for name, values in conditions.items())
+    # A generator takes three times as long, and collecting the tests waits for it.
+    for name, values in conditions.items():  # noqa: SIM110
+        if case.get(name) not in values:
+            return False
+    return True
 
 
 def is_possible(case: Mapping[str, str], barred: Iterable[Mapping[str, Sequence[str]]]) -> bool:
     """Whether no combination that is barred is part of a case."""
-    return not any(matches(case, conditions) for conditions in (*IMPOSSIBLE, *barred))
+    return not any(matches(case, conditions) for conditions in chain(IMPOSSIBLE, barred))
 
 
 def all_pairs(barred: Iterable[Mapping[str, Sequence[str]]]) -> list[Case]:
