@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 
 import fairridge
-from fairridge import FairRidgeRegressor
+from fairridge import FairRidgeRegressor, compare
 from fairridge.rules import MeanGap
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
 from tests.stacking.test_stacking import N, encoder, people
@@ -300,3 +300,23 @@ def test_progress_counts_the_fits(hired, capsys):
     assert "4/4" in capsys.readouterr().err
     model.set_params(progress=False).fit(X, y)
     assert not capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_rates_are_compared_with_those_of_linear_models():
+    """One score that is linear in X makes the stack a linear model, so that losses are close."""
+    rng, n = np.random.default_rng(0), 400
+    X = pd.DataFrame({"s": rng.normal(size=n), "x": rng.normal(size=n)})
+    exposure = rng.uniform(0.2, 2.0, n)
+    y = rng.poisson(exposure * np.exp(0.3 * X["x"] + 0.3 * X["s"]))
+    options = {"family": "poisson", "sensitive": ["s"], "definition": "mean-parity"}
+    models = {
+        "stack": FairStackingRegressor(PoissonRegressor(), cv=3, **options),
+        "linear": FairRidgeRegressor(**options),
+    }
+    found = compare(
+        X, y, models=models, sensitive=["s"], unfairness=[0.05], exposure=exposure, cv=3
+    )
+    assert found.skipped == {}
+    losses = found.to_frame().set_index("model")["loss"]
+    assert losses["stack"] == pytest.approx(losses["linear"], rel=0.02)
