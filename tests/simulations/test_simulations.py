@@ -179,11 +179,11 @@ def test_chunks_cover_every_seed_once():
 
 def test_rates_are_judged_in_a_population_of_exposures():
     (found,) = rates.sample(0, model=rates.RATES, n=1000, many=20_000)
-    assert found["total"] == pytest.approx(1.0, abs=1e-9)
+    assert found["total"] == pytest.approx(1.0, abs=1e-10)
     assert found["training_bound"] < rates.BOUND
     Z, _, exposure, truth = rates.population(20_000)
     means = np.exp(truth[0] + Z @ truth[1:])
-    assert rates.share(means, Z[:, 0], exposure) == pytest.approx(rates.BOUND, abs=1e-9)
+    assert rates.share(means, Z[:, 0], exposure) == pytest.approx(rates.BOUND, abs=1e-10)
 
 
 def test_partial_shares_in_the_population_are_known():

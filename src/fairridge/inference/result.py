@@ -167,7 +167,7 @@ class Inference:
                 "odds, rates and hazards have ratios: logistic models, models with a log link, and "
                 "Cox models."
             )
-        # λ, the last of the fair table, is no coefficient.
+        # λ, the last of the fair table, is not a coefficient.
         terms = [k for k, term in enumerate(columns["term"]) if term != "(lambda)"]
         found: dict[str, Any] = {}
         for name, values in columns.items():
