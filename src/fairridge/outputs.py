@@ -172,19 +172,24 @@ def _as_replacement(path: str) -> Iterator[BinaryIO]:
     # The name neither ends like data nor begins like it, lest someone reads it meanwhile.
     unfinished = os.path.join(os.path.dirname(target), f".fairridge-{secrets.token_hex(8)}")
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        descriptor = os.open(unfinished, flags, 0o666)
-    except OSError as error:
-        error.filename = path
-        raise
-    try:
-        with open(descriptor, "wb") as file:
+        # Ctrl-C may come as soon as the file exists, so it is made in here.
+        with _new_file(unfinished, path) as file:
             yield file
         _keep_permissions(target, unfinished)
         os.replace(unfinished, target)
     except BaseException:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(unfinished)
+        raise
+
+
+def _new_file(unfinished: str, path: str) -> BinaryIO:
+    """Open a file that did not exist; errors name the file that was asked for."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        return open(os.open(unfinished, flags, 0o666), "wb")
+    except OSError as error:
+        error.filename = path
         raise
 
 

@@ -109,6 +109,22 @@ def test_interrupted_while_it_writes(run, files, name, monkeypatch):
     assert sorted(os.listdir()) == files
 
 
+@pytest.mark.parametrize("name", ["fit", "predict"])
+def test_interrupted_as_soon_as_the_file_exists(run, files, name, monkeypatch):
+    make = os.open
+
+    def interrupt(path, *rest):
+        descriptor = make(path, *rest)
+        if ".fairridge-" in os.fspath(path):
+            os.kill(os.getpid(), signal.SIGINT)
+        return descriptor
+
+    monkeypatch.setattr("fairridge.outputs.os.open", interrupt)
+    result = run(*COMMANDS[name])
+    assert result.code == 130
+    assert sorted(os.listdir()) == files
+
+
 def test_an_import_that_was_interrupted_is_no_missing_package(run, files, monkeypatch):
     def fail(*_):
         INTERRUPTION.seen = True  # as after Ctrl-C in the middle of a module in C
