@@ -78,6 +78,9 @@ class MeanObjective:
     # Directions to leave alone, because the model without a bound has no minimum in them but
     # a limit, of shape (s, N).
     gone: Floats | None = None
+    # Ridge on all coordinates but the intercepts, relative to the curvature of the null model:
+    # where classes are separated it gives minima to follow, and is taken away in the end.
+    ease: float = 0.0
 
     def of(self, groups: Sequence[Integers]) -> MeanObjective:
         """Return the same with one form for each of some groups of columns of S."""
@@ -117,7 +120,16 @@ class MeanObjective:
 
     @cached_property
     def _quadratic(self) -> Floats:
-        return self.minima.objective(0.0).quadratic
+        Q = self.minima.objective(0.0).quadratic
+        if self.ease == 0.0:
+            return Q
+        curvature = np.diag(self.minima.start.hessian).copy()
+        curvature[self.minima.coordinates.of_level] = 0.0
+        return Q + self.ease * np.diag(curvature)
+
+    def penalty(self, theta: Floats) -> float:
+        """Return what λ₂ adds to the deviance."""
+        return float(theta @ self._quadratic @ theta)
 
     def sums(self, theta: Floats, multipliers: Floats | None = None) -> MeanSums:
         """Pass over the rows."""
@@ -172,8 +184,7 @@ class MeanObjective:
         """Leave directions alone."""
         if self.gone is None:
             return at
-        gone = self.gone
-        kept = np.eye(len(at.theta)) - gone.T @ gone
+        gone, kept = self.gone, self._kept
         stiff = float(np.diag(self.minima.start.hessian).max()) / (2.0 * self.minima.basis.weight)
         return Means(
             at.theta,
@@ -185,6 +196,12 @@ class MeanObjective:
             at.variance,
             kept @ at.slope,
         )
+
+    @cached_property
+    def _kept(self) -> Floats:
+        """Project on the directions that are not left alone."""
+        assert self.gone is not None
+        return np.eye(self.gone.shape[1]) - self.gone.T @ self.gone
 
     # ------------------------------------------------------------------ states
 
@@ -231,21 +248,33 @@ class MeanObjective:
         fails there may be a limit instead of a minimum: the descent goes on, and
         directions without curvature are left alone.
         """
-        at, ell = self.evaluate(start.theta, self.none()), lambda_ * self.unit
-        firm = FIRM / max(stiffness(at.hessian, at.jacobians[-1]), 1e-300)
-        priced, theta = _Priced(self, ell, firm, _prices(at, [ell * at.explained[0]])), start.theta
-        objective = replace(self.minima.objective(0.0), evaluate=priced.evaluate)
+        priced, theta = self._priced(start.theta, lambda_), start.theta
         for close in (NEAR, LIMIT):
             theta = self._descended(priced, theta, close * (self.minima.unit + abs(start.deviance)))
-            near = Point(theta, *priced.evaluate(theta), converged=False)
+            near = priced.point(theta)
             if not np.isfinite(near.hessian).all():
                 break
             if close == LIMIT:
-                near = replace(near, separated=objective.flat(near))
+                near = replace(near, separated=self._flat(priced, near))
             found = replace(self, gone=near.separated)._polished(near, lambda_)
             if found is not None:
                 return found
         return self.leveled(near)  # not the minimum, but balanced
+
+    def without_flat(self, theta: Floats, lambda_: float) -> MeanObjective:
+        """Return the same without the directions that are flat at a point under λ."""
+        priced = self._priced(theta, lambda_)
+        return replace(self, gone=self._flat(priced, priced.point(theta)))
+
+    def _priced(self, theta: Floats, lambda_: float) -> _Priced:
+        """Return the objective of a descent at one λ, with what balances a point as prices."""
+        at, ell = self.evaluate(theta, self.none()), lambda_ * self.unit
+        firm = FIRM / max(stiffness(at.hessian, at.jacobians[-1]), 1e-300)
+        return _Priced(self, ell, firm, _prices(at, [ell * at.explained[0]]))
+
+    def _flat(self, priced: _Priced, near: Point) -> Floats | None:
+        """Return directions without curvature."""
+        return replace(self.minima.objective(0.0), evaluate=priced.evaluate).flat(near)
 
     def _descended(self, priced: _Priced, start: Floats, close: float) -> Floats:
         """Return a point near a minimum, at which a step promises little."""
@@ -356,13 +385,16 @@ class _Priced:
     def value(self, theta: Floats) -> float:
         """Return the objective."""
         sums = self._sums(theta)
-        penalty = self.space.minima.objective(0.0).penalty(theta)
-        return sums.deviance + penalty + self._added(self.space.explained(sums))
+        return sums.deviance + self.space.penalty(theta) + self._added(self.space.explained(sums))
 
     def evaluate(self, theta: Floats, order: int = 2) -> tuple[float, Floats, Floats]:
         """Return the objective without λ₂, its gradient and Hessian."""
         _, gradient, hessian, value = self._slopes(theta)
         return value, gradient - self._bent @ theta, hessian - self._bent
+
+    def point(self, theta: Floats) -> Point:
+        """Evaluate at θ; it need not be the minimum."""
+        return Point(theta, *self.evaluate(theta), converged=False)
 
     def derivatives(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return gradient and Hessian."""

@@ -34,6 +34,13 @@ from fairridge.solvers.mean_ridge import (
 
 # Penalties at which to start if path following from the free model fails, in typical ones.
 MIDDLE = (1.0, 20.0, 400.0)
+# Ridge where classes are separated, relative to the curvature of the null model: the first, and
+# one that is nothing.
+EASE, LEAST_EASE = 1e-2, 1e-11
+# Factors from one of them to the next, and the ridge below which minima do not jump.
+EASING, NO_DESCENT = (0.1, 0.3, 0.6), 1e-8
+# Newton steps for each of them.
+MOST_STEPS = 20
 # The same next to the model at r = 0.
 FAR = 1e4
 # Step of log λ between penalties that are tried in turn, if path following failed,
@@ -42,8 +49,9 @@ SCAN = 1.5
 LARGEST = 30.0
 # Difference of two deviances, relative to them, that are those of one model.
 SAME = 1e-8
-# Passes for one bound, in units of those for one minimum, after which a search ends.
-PATIENCE = 15
+# Passes for one bound, in units of those for one minimum, after which a search ends; fewer where
+# classes are separated, since the first way there seldom fails.
+PATIENCE, SEPARATED_PATIENCE = 15, 6
 # Parts of the strictest bound of an attribute, one of which on all of S is met for sure.
 PARTS = (1.0, 0.5, 0.1, 0.0)
 # Relative rounding error of a share: sums in another order give another last digit.
@@ -79,6 +87,7 @@ class MeanProblem(GLMProblem):
         self._share: Any = definition.within_space  # a MeanShare
         self._points: dict[float, Point] = {}
         self._middle: dict[float, Point] = {}
+        self._nearly: dict[float, tuple[float, Point]] = {}
         self._begun = 0
 
     def warm_start(self) -> Floats | None:
@@ -208,24 +217,29 @@ class MeanProblem(GLMProblem):
     def _followed(self, path: Sequence[MeanState], r: float, tol: float) -> _Reached | None:
         """Follow the minima to a bound, from those before or others; None if that fails."""
         goals = [Goal(0, r), self._free_objective.totals]
-        starts = self._starts(ahead(self._free_objective.evaluate, path, goals))
+        starts = self._starts(ahead(self._free_objective.evaluate, path, goals), goals)
         first = self._end_of(*next(starts), goals, tol)
         if first is not None and self._objective(first.point) <= self.minima.null.deviance:
             return first
         # If path following failed the start matters: the best of all is taken, or that to
         # which two of them lead.
         reached = [] if first is None else [first]
-        for origin, state in chain(starts, self._from_far(r)):
-            again = None if self._is_spent else self._end_of(origin, state, goals, tol)
+        for origin, state in chain(starts, self._from_far(r, reached)):
+            again = self._end_of(origin, state, goals, tol)
             reached += [] if again is None else [again]
             values = sorted(self._objective(one.point) for one in reached)
             if len(values) > 1 and values[1] - values[0] <= SAME * abs(values[0]):
                 break
         return min(reached, key=lambda one: self._objective(one.point), default=None)
 
-    def _from_far(self, r: float) -> Iterator[tuple[MeanObjective, MeanState]]:
+    def _from_far(
+        self, r: float, reached: Sequence[_Reached]
+    ) -> Iterator[tuple[MeanObjective, MeanState]]:
         """Yield a minimum next to the model at r = 0, if that is known."""
-        if r > 0.0 and self._fair is not None:
+        # Of separated classes it takes longer than all the rest.
+        if r == 0.0 or self._is_spent or (reached and self._is_separated):
+            return
+        if self._fair is not None:
             yield self._as_start(self._far)
 
     def _end_of(
@@ -251,11 +265,79 @@ class MeanProblem(GLMProblem):
             state = MeanState(space.evaluate(point.theta, end.multipliers), end.multipliers)
         return reached
 
-    def _starts(self, state: MeanState | None) -> Iterator[tuple[MeanObjective, MeanState]]:
+    def _starts(
+        self, state: MeanState | None, goals: Sequence[Goal]
+    ) -> Iterator[tuple[MeanObjective, MeanState]]:
         """Yield minima to start from: the free model, or models under penalties."""
         yield self._free_objective, state or self._free_objective.start
+        if self._is_separated and self._has_others and goals[0].share > 0.0:
+            eased = self._eased(goals)
+            if eased is not None:
+                yield eased
         for size in MIDDLE if self._has_others else ():
+            if self._is_spent:
+                return
             yield self._as_start(self._penalized(size))
+
+    def _eased(self, goals: Sequence[Goal]) -> tuple[MeanObjective, MeanState] | None:
+        """Follow the minima under a small ridge to a bound, and let the ridge vanish.
+
+        Separated classes have no minima but limits, where means hardly respond to anything.
+        None if that fails.
+        """
+        space = replace(self._loose_objective, ease=EASE)
+        start = space.state(space.minimum(0.0, self.minima.start).theta, 0.0)
+        state = reach(space.evaluate, start, goals, self.minima.max_iter, self._limit)
+        if state is None:
+            return None
+        before: MeanState | None = None
+        while space.ease > LEAST_EASE:
+            space, end, smooth = self._less_eased(space.ease, before, state, goals)
+            if end is None:
+                break
+            same = abs(end.at.deviance - state.at.deviance) <= SAME * end.at.deviance
+            before, state = (state if smooth else None), end
+            if same:
+                break
+        lambda_ = self._lambda_of(state, goals)
+        self._nearly[goals[0].share] = lambda_, self._loose_objective.point(state)
+        limit = self._loose_objective.without_flat(state.at.theta, lambda_)
+        return limit, MeanState(
+            limit.evaluate(state.at.theta, state.multipliers), state.multipliers
+        )
+
+    def _less_eased(
+        self, ease: float, before: MeanState | None, state: MeanState, goals: Sequence[Goal]
+    ) -> tuple[MeanObjective, MeanState | None, bool]:
+        """Make the ridge smaller: at once, by less, or by a descent where minima jump.
+
+        Also say whether the way from one state to the next leads on.
+        """
+        loose, guess = self._loose_objective, state if before is None else _ahead_of(before, state)
+        for part, start in zip(EASING, (guess, state, state), strict=True):
+            space = replace(loose, ease=part * ease)
+            end = self._at_bound(space, start, goals)
+            if end is not None:
+                return space, end, part == EASING[0]
+        space, lambda_ = replace(loose, ease=EASING[0] * ease), self._lambda_of(state, goals)
+        if ease > NO_DESCENT:
+            point = space.minimum(lambda_, space.point(state))
+            if point.converged:
+                end = self._at_bound(space, space.state(point.theta, lambda_), goals)
+        return space, end, False
+
+    def _at_bound(
+        self, space: MeanObjective, guess: MeanState, goals: Sequence[Goal]
+    ) -> MeanState | None:
+        """Follow the minima of another ridge to a bound."""
+        at = space.evaluate(guess.at.theta, guess.multipliers)
+        start = MeanState(at, guess.multipliers)
+        return reach(space.evaluate, start, goals, MOST_STEPS, self._limit)
+
+    def _lambda_of(self, state: MeanState, goals: Sequence[Goal]) -> float:
+        """Return λ of a state, or a large one in place of ∞."""
+        loose = self._loose_objective
+        return loose.lambda_of(state, 0) if goals[0].share > 0.0 else FAR * loose.typical
 
     def _penalized(self, size: float) -> tuple[float, Point]:
         """Return λ in units of the typical one, and the minimum at it from the null model.
@@ -284,7 +366,13 @@ class MeanProblem(GLMProblem):
     @property
     def _is_spent(self) -> bool:
         """Whether the search for one bound, or for those of attributes, has made enough passes."""
-        return self.engine.passes - self._begun > PATIENCE * self.minima.max_iter
+        most = SEPARATED_PATIENCE if self._is_separated else PATIENCE
+        return self.engine.passes - self._begun > most * self.minima.max_iter
+
+    @property
+    def _is_separated(self) -> bool:
+        """Whether the model without a bound is a limit, not a minimum."""
+        return self.minima.point(0.0).separated is not None
 
     @cached_property
     def _fair(self) -> Point | None:
@@ -306,6 +394,9 @@ class MeanProblem(GLMProblem):
         """Find λ(r) by minimizing at one λ after another: slow, but it always ends."""
         if r == 0.0 or not self._has_others:
             return self._constant()
+        if r in self._nearly:  # where classes are separated: it meets the bound, with a tiny ridge
+            lambda_, self._points[lambda_] = self._nearly[r]
+            return Choice(lambda_, "not-converged")
         form, shares = self._free_objective.forms[0], dict[float, float]()
 
         def gap(log_lambda: float) -> float:
@@ -322,7 +413,11 @@ class MeanProblem(GLMProblem):
         except _SpentError:
             status = "not-converged"
         met = [x for x, share in shares.items() if share <= r]
-        return Choice(min(met), status) if met else self._constant()
+        if met:
+            return Choice(min(met), status)
+        self._begun = self.engine.passes
+        constant = self._constant()
+        return replace(constant, status=status) if constant.met else constant
 
     def _bracket(self, gap: Callable[[float], float], r: float) -> None:
         """Look at one log λ after another, until the share is known to cross r at one of them."""
@@ -449,7 +544,9 @@ class MeanProblem(GLMProblem):
         self, space: MeanObjective, state: MeanState, goals: Sequence[Goal]
     ) -> MeanState | None:
         """Follow the minima to several bounds, from a state or from others."""
-        for origin, start in self._starts(state):
+        strictest = min(goal.share for goal in goals if not goal.held)
+        of_all = [Goal(0, strictest), self._free_objective.totals]
+        for origin, start in self._starts(state, of_all):
             here = replace(space, gone=origin.gone)
             # States of other spaces have one form for all S.
             at = (
@@ -477,6 +574,13 @@ class MeanProblem(GLMProblem):
             if (space.shares_of(fit) <= limits + self.settings.tol).all():
                 return choice, fit
         return Choice(np.inf, "infeasible"), super()._as_fit(np.inf, self._null)
+
+
+def _ahead_of(before: MeanState, state: MeanState) -> MeanState:
+    """Go on as from one state to the next."""
+    theta = 2.0 * state.at.theta - before.at.theta
+    pairs = zip(before.multipliers, state.multipliers, strict=True)
+    return MeanState(replace(state.at, theta=theta), [2.0 * new - old for old, new in pairs])
 
 
 class _SpentError(Exception):
