@@ -111,7 +111,12 @@ def test_a_third_group_breaks_the_rule_and_is_not_granted():
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_stacked_models_are_made_in_every_way():
     found = pd.DataFrame(stacking.sample(0, n=300, blind=False, many=1024))
-    assert found["way"].tolist()[:4] == ["learners of other rows", "split", "out-of-fold", "average"]
+    assert found["way"].tolist()[:4] == [
+        "learners of other rows",
+        "split",
+        "out-of-fold",
+        "average",
+    ]
     bounds = found.set_index("way")["training_bound"]
     assert bounds["out-of-fold"] == pytest.approx(bounds["average"], abs=1e-6)
     assert bounds["split"] < bounds["out-of-fold"] < stacking.BOUND

@@ -338,6 +338,16 @@ def test_rows_that_no_fold_tests_are_not_in_the_layer(wage):
     assert model.inference(X, y).estimate.shape == (3,)
 
 
+def test_learners_see_numbers_of_classes_and_plain_names(hired):
+    X, y = hired
+    S = X[["sex"]].assign(sex_m=np.arange(N) % 7)
+    model = FairStackingClassifier(Counted(), 0.05, cv=2, random_state=0)
+    model.fit(X[["skill", "age"]], y, sensitive_features=S)
+    assert Counted.seen == ("skill", "age", "sex_m", "sex_m_")
+    assert model.learners_[0][0].classes_.tolist() == [0, 1]
+    assert list(model.classes_) == ["no", "yes"]
+
+
 def test_prefit_learners_are_used_as_they_are(hired):
     X, y = hired
     learner = make_pipeline(encoder(), TREE).fit(X[:300], y[:300])

@@ -49,7 +49,8 @@ class FairStacking(BaseEstimator):
     Parameters
     ----------
     estimators : estimator, or list of estimators or (name, estimator), optional
-        The learners: scikit-learn estimators, or pipelines. By default boosted trees
+        The learners: scikit-learn estimators, pipelines, or those of other libraries such as
+        LightGBM, XGBoost and CatBoost. They see classes as 0, 1, … . By default boosted trees
         (HistGradientBoosting), which see categorical columns as categories.
     unfairness : float, default=0.05
         r in [0, 1], the bound on the stacked model; see `FairRidgeRegressor`.
