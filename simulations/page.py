@@ -461,17 +461,16 @@ TEXTS = {
     ),
     "stacking": (
         f"Stacked classifiers of boosted trees for r = {stacking.BOUND} at confidence "
-        f"{stacking.LEVEL}, with a binary S and a response that bends and interacts. “Split” "
-        "learns on one half of the rows and fits the layer to the other; “refit” takes out-of-fold "
-        "scores of all rows for those that the refitted learners give to new rows, which no proof "
-        "covers. With S it exceeds r more often than allowed: learners of all rows vary less than "
-        "those of four fifths of them, so that S explains about 5 % more of their scores (mean R² "
-        "above mean r′). More folds bring the two closer: on the first 100 samples, 20 folds "
-        "instead of 5 halved the excess. “Average” deploys the learners of the folds with the "
-        "layer of “refit”, and is refused a certificate. “Learners of the same rows, called "
-        "prefit” have seen the rows of the layer, which the certificate is not about; with S in "
-        "the layer "
-        "that does little harm here."
+        f"{stacking.LEVEL}, with a binary S and a response that bends and interacts. “Split”, the "
+        "default, learns on one half of the rows and fits the layer to the other; “out-of-fold” "
+        "takes out-of-fold scores of all rows for those that the refitted learners give to new "
+        "rows, which no proof covers. With S it exceeds r more often than allowed: learners of all "
+        "rows vary less than those of four fifths of them, so that S explains about 5 % more of "
+        "their scores (mean R² above mean r′). More folds bring the two closer: on the first 100 "
+        "samples, 20 folds instead of 5 halved the excess. “Average” deploys the learners of the "
+        "folds with the layer of “out-of-fold”, and is refused a certificate. “Learners of the "
+        "same rows, called prefit” have seen the rows of the layer, which the certificate is not "
+        "about; with S in the layer that does little harm here."
     ),
     "decisions": (
         f"`choose_bound` at confidence {decisions.LEVEL}, beside the largest bound whose decisions "

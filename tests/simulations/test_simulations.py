@@ -111,10 +111,15 @@ def test_a_third_group_breaks_the_rule_and_is_not_granted():
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_stacked_models_are_made_in_every_way():
     found = pd.DataFrame(stacking.sample(0, n=300, blind=False, many=1024))
-    assert found["way"].tolist()[:4] == ["learners of other rows", "split", "refit", "average"]
+    assert found["way"].tolist()[:4] == [
+        "learners of other rows",
+        "split",
+        "out-of-fold",
+        "average",
+    ]
     bounds = found.set_index("way")["training_bound"]
-    assert bounds["refit"] == pytest.approx(bounds["average"], abs=1e-6)
-    assert bounds["split"] < bounds["refit"] < stacking.BOUND
+    assert bounds["out-of-fold"] == pytest.approx(bounds["average"], abs=1e-6)
+    assert bounds["split"] < bounds["out-of-fold"] < stacking.BOUND
     # Points of the sequence stand for many more rows.
     many, _ = stacking.people(np.random.default_rng(0).random((2**18, 5)))
     assert np.abs(stacking.many_rows(2**12).mean(axis=0) - many.mean(axis=0)).max() < 0.01

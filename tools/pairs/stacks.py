@@ -44,7 +44,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "passthrough": ("no", "yes"),
     "deploy": ("refit", "average"),
     "sensitive_map": ("none", "transformer", "learned"),
-    "confidence": ("none", "auto", "split"),
+    "confidence": ("none", "auto", "out-of-fold"),
     "S": ("sensitive", "sensitive_features", "intersection"),
     "input": ("pandas", "polars", "arrays"),
     "sample_weight": ("none", "given"),
@@ -52,16 +52,17 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "cv": ("3", "shuffled"),
 }
 NUMBERS = ("numbers", "counts")
+CERTIFYING = ("auto", "out-of-fold")
 # Combinations that `fit` refuses, with words of its message.
 REFUSED: tuple[tuple[dict[str, Sequence[str]], str], ...] = (
     ({"exposure": ("given",), "response": ("two classes", "three classes", "numbers")}, "log link"),
     ({"definition": ("mean-opportunity",), "response": NUMBERS}, "is about rows of one class"),
     ({"definition": ("mean-opportunity",), "blind": ("yes",)}, "needs S to predict"),
-    ({"definition": ("mean-opportunity",), "confidence": ("auto", "split")}, "cannot be certified"),
+    ({"definition": ("mean-opportunity",), "confidence": CERTIFYING}, "cannot be certified"),
     (
         {
             "definition": ("statistical-parity",),
-            "confidence": ("auto", "split"),
+            "confidence": CERTIFYING,
             "response": ("two classes", "three classes", "counts"),
             "blind": ("no",),
         },
@@ -69,16 +70,12 @@ REFUSED: tuple[tuple[dict[str, Sequence[str]], str], ...] = (
     ),
     ({"sensitive_map": ("transformer",), "S": ("intersection",)}, "intersections"),
     (
-        {"confidence": ("auto",), "deploy": ("average",), "learners": ("one", "two")},
-        "has no certificate",
+        {"confidence": ("out-of-fold",), "deploy": ("average",), "learners": ("one", "two")},
+        "has no out-of-fold certificate",
     ),
     (
-        {"confidence": ("auto",), "deploy": ("average",), "blind": ("yes",)},
-        "has no certificate",
-    ),
-    (
-        {"confidence": ("auto", "split"), "deploy": ("average",), "sensitive_map": ("learned",)},
-        "has no certificate",
+        {"confidence": ("out-of-fold",), "deploy": ("average",), "blind": ("yes",)},
+        "has no out-of-fold certificate",
     ),
 )
 # What predictions need and ONNX does not have.
@@ -204,7 +201,7 @@ class Stack:
             interactions=case["interactions"] == "yes", passthrough=case["passthrough"] == "yes",
             deploy=case["deploy"], sensitive_map=maps[case["sensitive_map"]],
             confidence=confidence, random_state=0,
-            certification="split" if case["confidence"] == "split" else "auto",
+            certification="auto" if confidence is None else case["confidence"],
             cv=3 if case["cv"] == "3" else ShuffleSplit(1, test_size=0.5, random_state=0),
             **extra,
         )  # fmt: skip

@@ -39,6 +39,8 @@ from fairridge.stacking.fitting import LEARNED, Crossfit, StackData, crossfit, n
 from fairridge.stacking.onnx_graph import stack_graph
 from fairridge.stacking.path import StackedPath
 
+OUT_OF_FOLD = "out-of-fold"
+
 
 @dataclass(eq=False, repr=False)
 class FairStacking(BaseEstimator):
@@ -47,7 +49,8 @@ class FairStacking(BaseEstimator):
     Parameters
     ----------
     estimators : estimator, or list of estimators or (name, estimator), optional
-        The learners: scikit-learn estimators, or pipelines. By default boosted trees
+        The learners: scikit-learn estimators, pipelines, or those of other libraries such as
+        LightGBM, XGBoost and CatBoost. They see classes as 0, 1, … . By default boosted trees
         (HistGradientBoosting), which see categorical columns as categories.
     unfairness : float, default=0.05
         r in [0, 1], the bound on the stacked model; see `FairRidgeRegressor`.
@@ -84,15 +87,17 @@ class FairStacking(BaseEstimator):
         As in `FairRidgeRegressor`, for S and for columns that `passthrough` takes.
     confidence : float, optional
         1 − δ: the bound then holds for the population; see `FairRidgeRegressor`, and the notes.
-    certification : {"auto", "closed-form", "draws", "held-out", "split"}, default="auto"
-        How. "split" fits the learners to one half of the rows, and the layer, with its
-        certificate, to the other.
+    certification : str, default="auto"
+        How. With "auto" or "split" learners and proxies are fitted to one half of the rows,
+        and the layer, with its certificate, to the other; so they are with "closed-form",
+        "draws" and "held-out", which say how the layer is certified. "out-of-fold" uses all
+        rows for both, and is approximate. Without learners to fit there is no such split.
     n_jobs : int, optional
         Learners that are fitted at a time.
     progress : bool, default=False
         Whether to show a progress bar of their fits (needs tqdm).
     random_state : int, RandomState or None, default=None
-        Seed of the folds, of the halves of "split", and of the default learners.
+        Seed of the folds, of the halves of a certified fit, and of the default learners.
     """
 
     estimators: Any = None
@@ -235,16 +240,16 @@ class FairStacking(BaseEstimator):
         for name in ("blind", "interactions", "passthrough", "prefit", "progress"):
             check_flag(name, getattr(self, name))
         check_option("deploy", self.deploy, ("refit", "average"))
-        check_option("certification", self.certification, (*CERTIFICATIONS, "split"))
+        check_option("certification", self.certification, (*CERTIFICATIONS, "split", OUT_OF_FOLD))
         if self.prefit and self.estimators is None:
             raise ValueError("prefit=True needs estimators: learners that are fitted.")
         if self.learns_map:
             check_option("sensitive_map", self.sensitive_map, (LEARNED,))
-        if self.confidence is not None and self.deploy == "average" and not self._fixed_scores:
+        if self._certified_out_of_fold and self.deploy == "average":
             raise ValueError(
-                "deploy='average' has no certificate: averages of fold learners vary less than "
-                "the scores of the fit, and S explains more of them. Use deploy='refit', or "
-                "certification='split'."
+                "deploy='average' has no out-of-fold certificate: averages of fold learners vary "
+                "less than the scores of the fit, and S explains more of them. Use "
+                "certification='split', or deploy='refit'."
             )
 
     @property
@@ -254,13 +259,18 @@ class FairStacking(BaseEstimator):
 
     @property
     def _splits(self) -> bool:
-        """Whether learners and layer are fitted to different halves."""
-        return self.confidence is not None and self.certification == "split"
+        """Whether learners and layer are fitted to different halves.
+
+        Refitted learners vary less than those of folds, and S explains more of their scores
+        than of the scores that would be certified.
+        """
+        return self.confidence is not None and self.certification != OUT_OF_FOLD
 
     @property
-    def _fixed_scores(self) -> bool:
-        """Whether all features of the layer were learned on other rows than it is fitted to."""
-        return not self.learns_map and (self._splits or (self.prefit and not self.blind))
+    def _certified_out_of_fold(self) -> bool:
+        """Whether a certificate takes out-of-fold scores for those of new rows."""
+        learns = self.blind or not self.prefit
+        return self.confidence is not None and learns and not self._splits
 
     def _layer_options(self) -> dict[str, Any]:
         """Return the parameters of the layer."""
@@ -272,12 +282,14 @@ class FairStacking(BaseEstimator):
             "unknown": self.unknown,
             "missing": self.missing,
             "confidence": self.confidence,
-            "certification": "auto" if self.certification == "split" else self.certification,
+            "certification": (
+                self.certification if self.certification in CERTIFICATIONS else "auto"
+            ),
         }
 
     def _store(self, learned: Crossfit, layer: Any) -> Self:
         """Keep learners and layer, and what the layer says of itself."""
-        self._keep(learned.features, self._fixed_scores)
+        self._keep(learned.features, not (self.learns_map or self._certified_out_of_fold))
         self.layer_rows_: Any = learned.rows
         self.scores_: Any = learned.scores
         self._mapped: Any = learned.mapped
@@ -296,7 +308,7 @@ class FairStacking(BaseEstimator):
         return self
 
     def _keep(self, features: Features, fixed: bool) -> None:
-        """Keep what scores new rows."""
+        """Keep what scores new rows, and whether that was learned on other rows than the layer."""
         columns = features.columns
         self._features, self._fixed = features, fixed
         self.learners_ = [list(one.learners) for one in features.learners]
@@ -433,13 +445,27 @@ class FairStacking(BaseEstimator):
         """Return the summary of the layer, as an object that prints itself."""
         check_is_fitted(self)
         layer, notes = self.layer_.summary(), ["Coefficients are those of the layer."]
-        if self.certificate_ is not None and not self._fixed:
-            notes.append(
+        if self.certificate_ is not None:
+            notes.append(self._certified_with())
+        return replace(layer, title=type(self).__name__, notes=(*layer.notes, *notes))
+
+    def _certified_with(self) -> str:
+        """Say which rows the certified features were learned on."""
+        if self._features.maps:
+            return (
+                "The certificate takes out-of-fold values of the learned columns of S for those "
+                "of new rows, and is approximate."
+            )
+        if not self._fixed:
+            return (
                 "The certificate takes out-of-fold scores for those of new rows. Checked by "
                 "simulation, it is approximate: r was exceeded in 9 % of samples where 5 % are "
                 "allowed. certification='split' needs no such assumption."
             )
-        return replace(layer, title=type(self).__name__, notes=(*layer.notes, *notes))
+        return (
+            f"Learners were fitted to other rows than the {self.n_rows_} of the layer and its "
+            "certificate."
+        )
 
     def inference(
         self,

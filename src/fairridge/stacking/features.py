@@ -10,6 +10,7 @@ layer that is linear in f* and m suffices; if Z contains S, m is S itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -93,6 +94,17 @@ class LayerColumns:
         """Names of the encoded columns of S."""
         return self.design.sensitive.names
 
+    @property
+    def learner_names(self) -> list[str]:
+        """Names of these columns for learners: LightGBM and XGBoost refuse brackets in names."""
+        plain: list[str] = []
+        for name in self.attribute_names:
+            found = re.sub(r"\W+", "_", name).strip("_")
+            while found in (*(self.names or ()), *plain):
+                found += "_"
+            plain.append(found)
+        return plain
+
     def read(
         self, X: Table, S: Table | None, unknown: Unknown, *, with_sensitive: bool = True
     ) -> LayerRows:
@@ -107,7 +119,7 @@ class LayerColumns:
         encoded = dense_columns(pieces, self.attribute_names)
         if self.blind:
             return LayerRows(others, others, attributes, encoded)
-        seen = full if self.sensitive else _beside(full, self.attribute_names, encoded)
+        seen = full if self.sensitive else _beside(full, self.learner_names, encoded)
         return LayerRows(seen, others, attributes, encoded)
 
     def _split(self, X: Table, S: Table | None) -> tuple[Table, Table, Table | None]:

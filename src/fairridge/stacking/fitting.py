@@ -71,8 +71,14 @@ class StackData:
 
     @property
     def targets(self) -> NDArray[Any]:
-        """What learners of y are fitted to: the response, or rates if there is an exposure."""
-        return self.y if self.exposure is None else self.y / self.exposure
+        """What learners of y are fitted to: numbers of classes, the response, or rates.
+
+        Classes are 0, 1, … as in scikit-learn's stacking, since some learners take no labels.
+        """
+        values = self.response.values[:, 0]
+        if self.response.classes is not None:
+            return np.asarray(values.astype(np.intp))
+        return values if self.exposure is None else values / self.exposure
 
     @property
     def given(self) -> Integers:
@@ -148,7 +154,8 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
         mean = float(np.average(data.targets, weights=data.learner_weight))
         scorer = MeanScores(family.link, LEAST * mean if mean > 0.0 else LEAST)
     else:
-        scorer = ClassScores(classes)
+        # Learners that come fitted know the labels.
+        scorer = ClassScores(classes if model.prefit else np.arange(len(classes)))
     tasks: list[LearnerTask] = []
     for name, learner in named_learners(given):
         if not hasattr(learner, "fit"):

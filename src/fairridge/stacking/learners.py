@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -95,7 +96,7 @@ def fit_learner(
     learner: Any, X: Any, y: NDArray[Any], weight: Floats | None, metadata: Mapping[str, Any]
 ) -> Any:
     """Fit a copy of a learner, with weights if there are any, and with what it asked for."""
-    model = clone(learner)
+    model = _unfitted(learner)
     if weight is None or "sample_weight" in metadata:
         return model.fit(X, y, **metadata)
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
@@ -107,6 +108,14 @@ def fit_learner(
         )
     key = f"{name}__sample_weight" if name else "sample_weight"
     return model.fit(X, y, **metadata, **{key: weight})
+
+
+def _unfitted(learner: Any) -> Any:
+    """Return a copy to fit; CatBoost changes its parameters, which scikit-learn's clone refuses."""
+    try:
+        return clone(learner)
+    except RuntimeError:
+        return deepcopy(learner)
 
 
 class Scorer(Protocol):

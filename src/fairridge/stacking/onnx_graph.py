@@ -90,7 +90,7 @@ def _seen(
         for name in names
     ]
     if not columns.blind and not columns.sensitive:
-        seen += list(_attributes(graph, features).items())
+        seen += zip(columns.learner_names, _attributes(graph, features).values(), strict=True)
     return seen
 
 

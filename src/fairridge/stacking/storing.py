@@ -91,8 +91,7 @@ def read_stack(
     facts = document["features"]
     deployed = {
         name: tuple(
-            _deployed(one, fitted, getattr(layer, "classes_", None))
-            for one, fitted in zip(facts[name], objects[name], strict=True)
+            _deployed(one, fitted) for one, fitted in zip(facts[name], objects[name], strict=True)
         )
         for name in KINDS
     }
@@ -107,15 +106,15 @@ def read_stack(
 
 def _described(one: Deployed) -> dict[str, Any]:
     """Say what is made of the predictions of a learner."""
-    scorer = one.scorer
+    scorer: Any = one.scorer
     if isinstance(scorer, MeanScores):
         return {"names": list(one.names), "link": scorer.link, "least": scorer.least}
-    return {"names": list(one.names), "link": None, "least": 0.0}
+    return {"names": list(one.names), "link": None, "classes": encode(scorer.classes, "classes")}
 
 
-def _deployed(facts: dict[str, Any], fitted: Any, classes: Any) -> Deployed:
+def _deployed(facts: dict[str, Any], fitted: Any) -> Deployed:
     """Undo `_described`."""
     names, link = tuple(map(str, facts["names"])), facts["link"]
     if link is None:
-        return Deployed(names, tuple(fitted), ClassScores(np.asarray(classes)))
+        return Deployed(names, tuple(fitted), ClassScores(np.asarray(decode(facts["classes"]))))
     return Deployed(names, tuple(fitted), MeanScores(str(link), float(facts["least"])))
