@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table
@@ -200,7 +201,6 @@ class AuditedRows:
     owners: tuple[int, ...]  # the attributes they belong to
     span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
     partitions: tuple[Grouping, ...]
-    masks: tuple[tuple[Booleans, ...], ...]  # rows of every group, by partition
 
     @classmethod
     def of(
@@ -209,11 +209,8 @@ class AuditedRows:
         """Write S out and find its groups."""
         columns, names, owners = indicator_columns(table)
         partitions = groupings(table, weight, bins=bins, intersections=intersections)
-        masks = tuple(
-            tuple(part.codes == code for code in range(len(part.labels))) for part in partitions
-        )
         span = sensitive_span(columns, weight)
-        return cls(table, columns, names, owners, span, partitions, masks)
+        return cls(table, columns, names, owners, span, partitions)
 
 
 def compare_groups(
@@ -233,15 +230,9 @@ def compare_groups(
     known. A `brief` comparison leaves out what takes time and a report shows at
     one bound only: how scores rank, calibration by tenth, and what S explains.
     """
-    weight, everyone = outcomes.weight, np.ones(len(outcomes.weight), dtype=bool)
-    case = _AuditInputs(
-        outcomes,
-        SortedScores(outcomes.score, weight),
-        None if brief else _tenths(outcomes),
-        confidence,
-        *sizes,
-        outcomes.amounts,
-    )
+    weight = outcomes.weight
+    ordered, tenths = SortedScores(outcomes.score, weight), None if brief else _tenths(outcomes)
+    case = _AuditInputs(outcomes, ordered, tenths, confidence, *sizes, outcomes.amounts)
     strongest, attribution = _dependence(rows, outcomes, brief)
     return Audit(
         kind=outcomes.kind,
@@ -250,17 +241,14 @@ def compare_groups(
         threshold=outcomes.threshold,
         confidence=confidence,
         small=case.small,
-        overall=_measures(case, "", "all", everyone, None),
-        attributes=tuple(
-            _attribute(case, *part)
-            for part in zip(rows.partitions, rows.masks, references, strict=True)
-        ),
+        overall=_measures(case, "", "all", outcomes),
+        attributes=tuple(map(partial(_attribute, case), rows.partitions, references)),
         means_share=(
             UNDEFINED
             if brief
             else share_interval(outcomes.score[:, None], rows.span, weight, confidence)
         ),
-        tenths=tuple(_calibration(case, "", "all", everyone)),
+        tenths=() if tenths is None else tuple(_calibration(case, "", "all", outcomes, tenths)),
         strongest=strongest,
         attribution=attribution,
         eta_share=(
@@ -270,6 +258,14 @@ def compare_groups(
         minimum_share=case.minimum_share,
         _backend=rows.table.backend,
     )
+
+
+def compare_crossed(
+    partition: Grouping, outcomes: Outcomes, confidence: float, small: int
+) -> AttributeAudit:
+    """Compare groups of a partition by rates and means alone; see `audit`."""
+    case = _AuditInputs(outcomes, None, None, confidence, small, 0.0, outcomes.amounts)
+    return _attribute(case, partition, None)
 
 
 def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0.0) -> None:
@@ -301,7 +297,7 @@ class _AuditInputs:
     """What every group is measured by: outcomes, scores in order, and tenths of the scores."""
 
     outcomes: Outcomes
-    ordered: SortedScores
+    ordered: SortedScores | None  # None if distances are left out
     tenths: Integers | None  # None for a brief comparison
     confidence: float
     small: int
@@ -309,35 +305,39 @@ class _AuditInputs:
     amounts: bool
 
 
-def _attribute(
-    case: _AuditInputs, partition: Grouping, masks: Sequence[Booleans], reference: int | None
-) -> AttributeAudit:
-    groups = []
-    for code, (label, rows) in enumerate(zip(partition.labels, masks, strict=True)):
-        others = ~rows if reference is None else masks[reference]
-        apart = None if code == reference else case.ordered.between(rows, others)
-        groups.append(_measures(case, partition.attribute, label, rows, apart))
+def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -> AttributeAudit:
+    name, labels, slices = partition.attribute, partition.labels, partition.slices
+    # Put together once, the rows of a group are a slice, and need no search in all rows.
+    together = case.outcomes.take(partition.order)
+    parts = [together.take(rows) for rows in slices]
+    apart = [INCOMPARABLE] * len(labels)
+    if case.ordered is not None:
+        apart = case.ordered.of_groups(partition.codes, len(labels), reference)
+    tenths: list[CalibrationBin] = []
+    if case.tenths is not None:
+        of_rows = case.tenths[partition.order]
+        for label, part, rows in zip(labels, parts, slices, strict=True):
+            tenths += _calibration(case, name, label, part, of_rows[rows])
     return AttributeAudit.of(
-        partition.attribute,
-        tuple(groups),
+        name,
+        tuple(map(partial(_measures, case, name), labels, parts, apart)),
         reference,
-        tuple(
-            tenth
-            for label, rows in zip(partition.labels, masks, strict=True)
-            for tenth in _calibration(case, partition.attribute, label, rows)
-        ),
+        tuple(tenths),
         case.confidence,
         case.amounts,
     )
 
 
 def _measures(
-    case: _AuditInputs, attribute: str, label: str, rows: Booleans, apart: Distances | None
+    case: _AuditInputs,
+    attribute: str,
+    label: str,
+    outcomes: Outcomes,
+    apart: Distances = INCOMPARABLE,
 ) -> GroupMeasures:
-    outcomes, confidence = case.outcomes, case.confidence
-    weight, score = outcomes.weight[rows], outcomes.score[rows]
-    response = None if outcomes.response is None else outcomes.response[rows]
-    measured: dict[str, Any] = _rates(outcomes, rows, confidence)
+    confidence = case.confidence
+    weight, score, response = outcomes.weight, outcomes.score, outcomes.response
+    measured: dict[str, Any] = _rates(outcomes, confidence)
     if response is not None:
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
@@ -350,8 +350,8 @@ def _measures(
         if ranked and case.tenths is not None:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
     if outcomes.brier is not None:
-        measured["brier"] = mean_interval(outcomes.brier[rows], weight, confidence)
-    share = float(weight.sum() / outcomes.weight.sum())
+        measured["brier"] = mean_interval(outcomes.brier, weight, confidence)
+    share = float(weight.sum() / case.outcomes.weight.sum())
     return GroupMeasures(
         attribute=attribute,
         group=label,
@@ -359,7 +359,7 @@ def _measures(
         share=share,
         small=len(score) < case.small or share < case.minimum_share,
         mean_prediction=mean_interval(score, weight, confidence),
-        distances=apart or INCOMPARABLE,
+        distances=apart,
         **measured,
     )
 
@@ -370,14 +370,14 @@ def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -
     return mean_interval(response, weight, confidence)
 
 
-def _rates(outcomes: Outcomes, rows: Booleans, confidence: float) -> dict[str, Estimate]:
+def _rates(outcomes: Outcomes, confidence: float) -> dict[str, Estimate]:
     """Return selection rate, true and false positive rates, and precision, as far as defined."""
     if outcomes.selected is None:
         return {}
-    selected, weight = outcomes.selected[rows], outcomes.weight[rows]
+    selected, weight = outcomes.selected, outcomes.weight
     shares = {"selection_rate": (selected, np.ones_like(selected))}
     if outcomes.kind == "classification" and outcomes.response is not None:
-        true = outcomes.wanted[rows]
+        true = outcomes.wanted
         shares["true_positive_rate"] = selected, true
         shares["false_positive_rate"] = selected, ~true
         shares["precision"] = true, selected
@@ -395,17 +395,14 @@ def _tenths(outcomes: Outcomes) -> Integers:
 
 
 def _calibration(
-    case: _AuditInputs, attribute: str, label: str, rows: Booleans
+    case: _AuditInputs, attribute: str, label: str, outcomes: Outcomes, tenths: Integers
 ) -> Iterator[CalibrationBin]:
     """Compare responses of a group with predictions within the same tenths of all predictions."""
-    outcomes = case.outcomes
-    if outcomes.response is None or case.tenths is None:
+    if outcomes.response is None:
         return
-    tenths, scores, weights = case.tenths[rows], outcomes.score[rows], outcomes.weight[rows]
-    responses = outcomes.response[rows]
     for k in np.unique(tenths):
         here = tenths == k
-        score, weight = scores[here], weights[here]
+        score, weight = outcomes.score[here], outcomes.weight[here]
         yield CalibrationBin(
             attribute,
             label,
@@ -413,7 +410,7 @@ def _calibration(
             float(score.max()),
             len(score),
             float(np.average(score, weights=weight)),
-            _response(outcomes.kind, responses[here], weight, case.confidence),
+            _response(outcomes.kind, outcomes.response[here], weight, case.confidence),
         )
 
 

@@ -169,10 +169,11 @@ def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats
     # The statistic falls as the ratio θ grows: bisect θ/(1 + θ), both ends at once.
     wanted = np.array([[z], [-z]])
     low, high = np.zeros((2, len(p1))), np.ones((2, len(p1)))
-    for _ in range(STEPS):
-        middle = (low + high) / 2.0
-        above = _score(p1, n1, p2, n2, middle / (1.0 - middle)) > wanted
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(STEPS):
+            middle = (low + high) / 2.0
+            above = _score(p1, n1, p2, n2, middle / (1.0 - middle)) > wanted
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
     lower, upper = low / (1.0 - low)
     return np.where(p1 > 0.0, lower, 0.0), np.where(p2 > 0.0, upper, np.inf)
 
@@ -180,8 +181,7 @@ def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats
 def _score(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats) -> Floats:
     """Return the score statistic of p₁ − θp₂."""
     gap = p1 - ratio * p2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        score = gap / np.sqrt(np.maximum(ratio_variance(p1, n1, p2, n2, ratio), 0.0))
+    score = gap / np.sqrt(np.maximum(ratio_variance(p1, n1, p2, n2, ratio), 0.0))
     return np.where(gap == 0.0, 0.0, score)
 
 

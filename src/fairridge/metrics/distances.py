@@ -51,25 +51,47 @@ class SortedScores:
         # From the lowest score on, so that a mean far from zero costs no digits.
         self._scores = scores[self._order] - scores.min(initial=np.inf)
         self._weight = weight[self._order]
+        self._steps = np.diff(self._scores)
+        # Between equal scores both distribution functions are halfway through a jump.
+        self._jumps = np.flatnonzero(np.append(self._steps > 0.0, True))
 
     def between(self, first: Booleans, second: Booleans) -> Distances:
         """Compare two groups of rows; NaN if one of them is empty."""
-        w = [self._weight * rows[self._order] for rows in (first, second)]
-        if not (w[0].any() and w[1].any()):
+        return self._apart(*(self._weight * rows[self._order] for rows in (first, second)))
+
+    def of_groups(
+        self, codes: Integers, n_groups: int, reference: int | None = None
+    ) -> list[Distances]:
+        """Compare every group with a reference group, or with all rows outside it."""
+        ordered = codes[self._order]
+        own = [self._weight * (ordered == code) for code in range(n_groups)]
+        return [
+            INCOMPARABLE
+            if code == reference
+            else self._apart(rows, self._weight - rows if reference is None else own[reference])
+            for code, rows in enumerate(own)
+        ]
+
+    def _apart(self, first: Floats, second: Floats) -> Distances:
+        """Compare two groups by their weights in order, which are 0 outside of them."""
+        totals = float(first.sum()), float(second.sum())
+        if not all(totals):
             return INCOMPARABLE
-        mean = [float(np.average(self._scores, weights=part)) for part in w]
-        within = sum(
-            float(part @ (self._scores - center) ** 2) for part, center in zip(w, mean, strict=True)
-        )
-        deviation = float(np.sqrt(within / (w[0].sum() + w[1].sum())))
-        gap = np.abs(np.cumsum(w[0]) / w[0].sum() - np.cumsum(w[1]) / w[1].sum())
-        steps = np.diff(self._scores)
-        # Between equal scores both distribution functions are halfway through a jump.
-        jumps = np.append(steps > 0.0, True)
+        means, within, shares = [], 0.0, []
+        for weight, total in zip((first, second), totals, strict=True):
+            means.append(float(weight @ self._scores) / total)
+            apart = self._scores - means[-1]
+            within += float((weight * apart) @ apart)
+            shares.append(np.cumsum(weight) / total)
+        gap = np.abs(shares[0] - shares[1])
         return Distances(
-            _ratio(mean[0] - mean[1], deviation, rounding=1e-13 * float(self._scores[-1])),
-            float(min(gap[jumps].max(), 1.0)),
-            float(gap[:-1] @ steps),
+            _ratio(
+                means[0] - means[1],
+                float(np.sqrt(within / sum(totals))),
+                rounding=1e-13 * float(self._scores[-1]),
+            ),
+            float(min(gap[self._jumps].max(), 1.0)),
+            float(gap[:-1] @ self._steps),
         )
 
 
