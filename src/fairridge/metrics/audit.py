@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -201,6 +201,7 @@ class AuditedRows:
     owners: tuple[int, ...]  # the attributes they belong to
     span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
     partitions: tuple[Grouping, ...]
+    share: Floats  # weights that add up to 1, of shape (n,)
 
     @classmethod
     def of(
@@ -210,7 +211,17 @@ class AuditedRows:
         columns, names, owners = indicator_columns(table)
         partitions = groupings(table, weight, bins=bins, intersections=intersections)
         span = sensitive_span(columns, weight)
-        return cls(table, columns, names, owners, span, partitions)
+        return cls(table, columns, names, owners, span, partitions, weight / weight.sum())
+
+    @cached_property
+    def centered(self) -> Floats:
+        """S less its means, of shape (n, q)."""
+        return _centered(self.columns, self.share)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Of the columns of S, of shape (q, q)."""
+        return (self.centered * self.share[:, None]).T @ self.centered
 
 
 def compare_groups(
@@ -228,7 +239,8 @@ def compare_groups(
     `references` are the positions of the reference groups, `sizes` the number and the share of
     rows below which a group is small, and `eta` the linear predictors of the rows, if they are
     known. A `brief` comparison leaves out what takes time and a report shows at
-    one bound only: how scores rank, calibration by tenth, and what S explains.
+    one bound only: how scores rank, calibration by tenth, what S explains, and intervals of
+    the lowest ratios.
     """
     weight = outcomes.weight
     ordered, tenths = SortedScores(outcomes.score, weight), None if brief else _tenths(outcomes)
@@ -325,6 +337,7 @@ def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -
         tuple(tenths),
         case.confidence,
         case.amounts,
+        brief=case.tenths is None,
     )
 
 
@@ -375,16 +388,14 @@ def _rates(outcomes: Outcomes, confidence: float) -> dict[str, Estimate]:
     if outcomes.selected is None:
         return {}
     selected, weight = outcomes.selected, outcomes.weight
-    shares = {"selection_rate": (selected, np.ones_like(selected))}
+    shares = {"selection_rate": (selected, weight)}
     if outcomes.kind == "classification" and outcomes.response is not None:
         true = outcomes.wanted
-        shares["true_positive_rate"] = selected, true
-        shares["false_positive_rate"] = selected, ~true
-        shares["precision"] = true, selected
-    return {
-        name: rate_interval(hits[among], weight[among], confidence)
-        for name, (hits, among) in shares.items()
-    }
+        # Rows of weight zero are absent, and need not be taken out.
+        shares["true_positive_rate"] = selected, weight * true
+        shares["false_positive_rate"] = selected, weight * ~true
+        shares["precision"] = true, weight * selected
+    return {name: rate_interval(*share, confidence) for name, share in shares.items()}
 
 
 def _tenths(outcomes: Outcomes) -> Integers:
@@ -418,26 +429,29 @@ def _dependence(
     rows: AuditedRows, outcomes: Outcomes, brief: bool
 ) -> tuple[Correlation | None, Attribution | None]:
     """Return the strongest correlation of predictions with S, and R² split over attributes."""
-    S, names, table = rows.columns, rows.names, rows.table
-    share = outcomes.weight / outcomes.weight.sum()
-    Z = np.column_stack([S, outcomes.score])
-    Z -= Z[0]  # a value that occurs: constant columns come out as exactly zero
-    Z -= share @ Z
-    covariance = (Z * share[:, None]).T @ Z
-    q, variance = S.shape[1], float(covariance[-1, -1])
-    scale = np.sqrt(np.diag(covariance)[:q] * variance)
+    score = _centered(outcomes.score, rows.share)
+    weighted = rows.share * score
+    products, variance = weighted @ rows.centered, float(weighted @ score)
+    scale = np.sqrt(np.diag(rows.covariance) * variance)
     usable = scale > 0.0
     if not usable.any():
         return None, None
-    correlation = np.divide(covariance[:q, q], scale, out=np.zeros(q), where=usable)
+    correlation = np.divide(products, scale, out=np.zeros(len(scale)), where=usable)
     k = int(np.argmax(np.abs(correlation)))
-    strongest = Correlation(names[k], float(np.clip(correlation[k], -1.0, 1.0)))
+    strongest = Correlation(rows.names[k], float(np.clip(correlation[k], -1.0, 1.0)))
+    table = rows.table
     labels = [table.label(j) for j in range(table.shape[1])]
     if brief or len(labels) > MOST_PLAYERS:
         return strongest, None
     return strongest, lmg(
-        covariance[:q, :q], covariance[:q, q], variance, rows.owners, labels, backend=table.backend
+        rows.covariance, products, variance, rows.owners, labels, backend=table.backend
     )
+
+
+def _centered(columns: Floats, share: Floats) -> Floats:
+    """Take off means; a value that occurs comes first, so that constants are exactly zero."""
+    shifted = columns - columns[0]
+    return shifted - share @ shifted
 
 
 def _eta(linear_predictor: Any, n_given: int, outcomes: Outcomes) -> Floats | None:

@@ -68,26 +68,31 @@ def _ratios_to(
     return found
 
 
-def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:
-    """Return the lowest share of a group over the highest, at most 1."""
+def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float | None) -> Estimate:
+    """Return the lowest share of a group over the highest, at most 1.
+
+    Without a confidence it has no interval.
+    """
     return _smallest(_ratio_limits, groups, confidence)
 
 
-def smallest_mean_ratio(groups: Sequence[Estimate], confidence: float) -> Estimate:
+def smallest_mean_ratio(groups: Sequence[Estimate], confidence: float | None) -> Estimate:
     """Return the lowest mean of a group over the highest, at most 1; NaN unless all are > 0."""
     if not all(group.value > 0.0 for group in groups):
         return UNDEFINED
     return _smallest(_mean_ratio_limits, groups, confidence)
 
 
-def _smallest(limits: Limits, groups: Sequence[Estimate], confidence: float) -> Estimate:
+def _smallest(limits: Limits, groups: Sequence[Estimate], confidence: float | None) -> Estimate:
     known = [group for group in groups if group.value == group.value]
-    if len(known) < 2 or max(group.value for group in known) <= 0.0:
+    values = [group.value for group in known]
+    if len(known) < 2 or max(values) <= 0.0:
         return UNDEFINED
+    if confidence is None:
+        return Estimate(min(values) / max(values))
     low, high = _of_pairs(limits, known, 1.0 - confidence)
     with np.errstate(divide="ignore"):
         lows, highs = np.append(low, 1.0 / high), np.append(high, 1.0 / low)
-    values = [group.value for group in known]
     return Estimate(min(values) / max(values), float(lows.min()), min(float(highs.min()), 1.0))
 
 

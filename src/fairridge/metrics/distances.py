@@ -44,26 +44,38 @@ class SortedScores:
         Predictions.
     weight : ndarray of shape (n,)
         Positive weights.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        Rows by score; those of the same score keep their order.
     """
 
     def __init__(self, scores: Floats, weight: Floats) -> None:
-        self._order = np.argsort(scores, kind="stable")
+        self.order = np.argsort(scores, kind="stable")
         # From the lowest score on, so that a mean far from zero costs no digits.
-        self._scores = scores[self._order] - scores.min(initial=np.inf)
-        self._weight = weight[self._order]
+        self._scores = scores[self.order] - scores.min(initial=np.inf)
+        self._weight = weight[self.order]
         self._steps = np.diff(self._scores)
         # Between equal scores both distribution functions are halfway through a jump.
-        self._jumps = np.flatnonzero(np.append(self._steps > 0.0, True))
+        self._jumps = np.append(self._steps > 0.0, True)
+
+    @property
+    def places(self) -> Integers:
+        """Which of the distinct scores each row has, in order."""
+        places = np.empty(len(self.order), dtype=np.intp)
+        places[self.order] = np.cumsum(self._jumps) - self._jumps
+        return places
 
     def between(self, first: Booleans, second: Booleans) -> Distances:
         """Compare two groups of rows; NaN if one of them is empty."""
-        return self._apart(*(self._weight * rows[self._order] for rows in (first, second)))
+        return self._apart(*(self._weight * rows[self.order] for rows in (first, second)))
 
     def of_groups(
         self, codes: Integers, n_groups: int, reference: int | None = None
     ) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""
-        ordered = codes[self._order]
+        ordered = codes[self.order]
         own = [self._weight * (ordered == code) for code in range(n_groups)]
         return [
             INCOMPARABLE
@@ -79,9 +91,8 @@ class SortedScores:
             return INCOMPARABLE
         means, within, shares = [], 0.0, []
         for weight, total in zip((first, second), totals, strict=True):
-            means.append(float(weight @ self._scores) / total)
-            apart = self._scores - means[-1]
-            within += float((weight * apart) @ apart)
+            means.append(float((weight * self._scores).sum()) / total)
+            within += float((weight * (self._scores - means[-1]) ** 2).sum())
             shares.append(np.cumsum(weight) / total)
         gap = np.abs(shares[0] - shares[1])
         return Distances(
@@ -90,8 +101,8 @@ class SortedScores:
                 float(np.sqrt(within / sum(totals))),
                 rounding=1e-13 * float(self._scores[-1]),
             ),
-            float(min(gap[self._jumps].max(), 1.0)),
-            float(gap[:-1] @ self._steps),
+            float(min((gap * self._jumps).max(), 1.0)),
+            float((gap[:-1] * self._steps).sum()),
         )
 
 
