@@ -239,8 +239,8 @@ def compare_groups(
     `references` are the positions of the reference groups, `sizes` the number and the share of
     rows below which a group is small, and `eta` the linear predictors of the rows, if they are
     known. A `brief` comparison leaves out what takes time and a report shows at
-    one bound only: how scores rank, calibration by tenth, what S explains, and intervals of
-    the lowest ratios.
+    one bound only, or nowhere: how scores rank, calibration by tenth, what S explains,
+    precision, errors, totals of classes, and intervals of the lowest ratios.
     """
     weight = outcomes.weight
     ordered, tenths = SortedScores(outcomes.score, weight), None if brief else _tenths(outcomes)
@@ -324,7 +324,7 @@ def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -
     parts = [together.take(rows) for rows in slices]
     apart = [INCOMPARABLE] * len(labels)
     if case.ordered is not None:
-        apart = case.ordered.of_groups(partition.codes, len(labels), reference)
+        apart = case.ordered.of_groups(partition, reference)
     tenths: list[CalibrationBin] = []
     if case.tenths is not None:
         of_rows = case.tenths[partition.order]
@@ -350,17 +350,18 @@ def _measures(
 ) -> GroupMeasures:
     confidence = case.confidence
     weight, score, response = outcomes.weight, outcomes.score, outcomes.response
-    measured: dict[str, Any] = _rates(outcomes, confidence)
+    brief = case.tenths is None
+    measured: dict[str, Any] = _rates(outcomes, confidence, brief)
     if response is not None:
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
         measured["calibration"] = mean_interval(error, weight, confidence)
-        if case.amounts or outcomes.kind == "classification":
+        if case.amounts or (outcomes.kind == "classification" and not brief):
             totals = ratio_of_totals(score, response, weight, confidence)
             measured["predicted_over_observed"] = totals
-        measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
-        ranked = outcomes.kind == "classification" and not outcomes.labels
-        if ranked and case.tenths is not None:
+        if not brief:
+            measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
+        if outcomes.kind == "classification" and not outcomes.labels and not brief:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
     if outcomes.brier is not None:
         measured["brier"] = mean_interval(outcomes.brier, weight, confidence)
@@ -383,8 +384,11 @@ def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -
     return mean_interval(response, weight, confidence)
 
 
-def _rates(outcomes: Outcomes, confidence: float) -> dict[str, Estimate]:
-    """Return selection rate, true and false positive rates, and precision, as far as defined."""
+def _rates(outcomes: Outcomes, confidence: float, brief: bool) -> dict[str, Estimate]:
+    """Return selection rate, true and false positive rates, and precision, as far as defined.
+
+    Precision is left out of a brief comparison.
+    """
     if outcomes.selected is None:
         return {}
     selected, weight = outcomes.selected, outcomes.weight
@@ -394,7 +398,8 @@ def _rates(outcomes: Outcomes, confidence: float) -> dict[str, Estimate]:
         # Rows of weight zero are absent, and need not be taken out.
         shares["true_positive_rate"] = selected, weight * true
         shares["false_positive_rate"] = selected, weight * ~true
-        shares["precision"] = true, weight * selected
+        if not brief:
+            shares["precision"] = true, weight * selected
     return {name: rate_interval(*share, confidence) for name, share in shares.items()}
 
 

@@ -23,8 +23,9 @@ from scipy.special import ndtri, stdtrit
 from fairridge._typing import Floats
 from fairridge.metrics.intervals import UNDEFINED, Estimate, wilson_limits
 
-# Steps of bisection: fewer than binary digits, so that θ stays finite.
-STEPS = 50
+# Steps that each divide an interval into parts, all points at once: together fewer binary digits
+# than floats have, so that θ stays finite.
+STEPS, PARTS = 10, 32
 
 # Ends of the intervals of pairs (first, second), given the probability left out in each. Both
 # have three rows: values, sizes and errors.
@@ -171,14 +172,15 @@ def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats
     z = float(-ndtri(outside / 2.0))
     (p1, n1, _), (p2, n2, _) = first, second
 
-    # The statistic falls as the ratio θ grows: bisect θ/(1 + θ), both ends at once.
-    wanted = np.array([[z], [-z]])
-    low, high = np.zeros((2, len(p1))), np.ones((2, len(p1)))
+    # The statistic falls as the ratio θ grows: divide θ/(1 + θ), both ends at once.
+    wanted, inner = np.array([[z], [-z]]), np.arange(1.0, PARTS)[:, None, None]
+    low, width = np.zeros((2, len(p1))), 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(STEPS):
-            middle = (low + high) / 2.0
-            above = _score(p1, n1, p2, n2, middle / (1.0 - middle)) > wanted
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
+            width /= PARTS
+            points = low + width * inner
+            above = _score(p1, n1, p2, n2, points / (1.0 - points)) > wanted
+            low = low + width * above.sum(axis=0)
     lower, upper = low / (1.0 - low)
     return np.where(p1 > 0.0, lower, 0.0), np.where(p2 > 0.0, upper, np.inf)
 

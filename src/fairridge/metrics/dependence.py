@@ -111,5 +111,5 @@ def _between(scores: Floats, groups: Sequence[Grouping]) -> list[Distances]:
         apart
         for grouping in groups
         if len(grouping.labels) > 1
-        for apart in ordered.of_groups(grouping.codes, len(grouping.labels))
+        for apart in ordered.of_groups(grouping)
     ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
+from fairridge.metrics.groups import Grouping
 
 NAN = float("nan")
 
@@ -54,9 +56,10 @@ class SortedScores:
     def __init__(self, scores: Floats, weight: Floats) -> None:
         self.order = np.argsort(scores, kind="stable")
         # From the lowest score on, so that a mean far from zero costs no digits.
-        self._scores = scores[self.order] - scores.min(initial=np.inf)
-        self._weight = weight[self.order]
-        self._steps = np.diff(self._scores)
+        self._scores, self._weights = scores - scores.min(initial=np.inf), weight
+        ordered, self._weight = self._scores[self.order], weight[self.order]
+        self._range = float(ordered[-1]) if len(ordered) else 0.0
+        self._steps = np.diff(ordered)
         # Between equal scores both distribution functions are halfway through a jump.
         self._jumps = np.append(self._steps > 0.0, True)
 
@@ -69,41 +72,65 @@ class SortedScores:
 
     def between(self, first: Booleans, second: Booleans) -> Distances:
         """Compare two groups of rows; NaN if one of them is empty."""
-        return self._apart(*(self._weight * rows[self.order] for rows in (first, second)))
+        spreads = [_Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)]
+        return self._apart(*spreads, *(self._weight * rows[self.order] for rows in (first, second)))
 
-    def of_groups(
-        self, codes: Integers, n_groups: int, reference: int | None = None
-    ) -> list[Distances]:
+    def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""
-        ordered = codes[self.order]
-        own = [self._weight * (ordered == code) for code in range(n_groups)]
-        return [
-            INCOMPARABLE
-            if code == reference
-            else self._apart(rows, self._weight - rows if reference is None else own[reference])
-            for code, rows in enumerate(own)
-        ]
+        scores, weights = self._scores[grouping.order], self._weights[grouping.order]
+        spreads = [_Spread.of(scores[rows], weights[rows]) for rows in grouping.slices]
+        codes = grouping.codes[self.order]
+        own = [self._weight * (codes == code) for code in range(len(spreads))]
+        found = []
+        for code, (spread, rows) in enumerate(zip(spreads, own, strict=True)):
+            if code == reference:
+                found.append(INCOMPARABLE)
+            elif reference is None:
+                rest = _Spread.together(spreads[:code] + spreads[code + 1 :])
+                found.append(self._apart(spread, rest, rows, self._weight - rows))
+            else:
+                found.append(self._apart(spread, spreads[reference], rows, own[reference]))
+        return found
 
-    def _apart(self, first: Floats, second: Floats) -> Distances:
-        """Compare two groups by their weights in order, which are 0 outside of them."""
-        totals = float(first.sum()), float(second.sum())
-        if not all(totals):
+    def _apart(self, first: _Spread, second: _Spread, *weights: Floats) -> Distances:
+        """Compare two groups; their weights are in order of the scores, and 0 outside of them."""
+        total = first.total + second.total
+        if first.total == 0.0 or second.total == 0.0:
             return INCOMPARABLE
-        means, within, shares = [], 0.0, []
-        for weight, total in zip((first, second), totals, strict=True):
-            means.append(float((weight * self._scores).sum()) / total)
-            within += float((weight * (self._scores - means[-1]) ** 2).sum())
-            shares.append(np.cumsum(weight) / total)
-        gap = np.abs(shares[0] - shares[1])
+        one, other = map(np.cumsum, weights)
+        gap = np.abs(one / first.total - other / second.total)
         return Distances(
             _ratio(
-                means[0] - means[1],
-                float(np.sqrt(within / sum(totals))),
-                rounding=1e-13 * float(self._scores[-1]),
+                first.mean - second.mean,
+                float(np.sqrt((first.squares + second.squares) / total)),
+                rounding=1e-13 * self._range,
             ),
             float(min((gap * self._jumps).max(), 1.0)),
             float((gap[:-1] * self._steps).sum()),
         )
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Weight and mean of a group, and the weighted squares of distances from it."""
+
+    total: float
+    mean: float
+    squares: float
+
+    @classmethod
+    def of(cls, scores: Floats, weight: Floats) -> _Spread:
+        total = float(weight.sum())
+        mean = float((weight * scores).sum()) / total if total > 0.0 else 0.0
+        return cls(total, mean, float((weight * (scores - mean) ** 2).sum()))
+
+    @classmethod
+    def together(cls, parts: Sequence[_Spread]) -> _Spread:
+        """Return that of several groups; nothing cancels."""
+        total = sum(part.total for part in parts)
+        mean = sum(part.total * part.mean for part in parts) / total if total > 0.0 else 0.0
+        squares = (part.squares + part.total * (part.mean - mean) ** 2 for part in parts)
+        return cls(total, mean, sum(squares))
 
 
 def _ratio(difference: float, deviation: float, rounding: float) -> float:
