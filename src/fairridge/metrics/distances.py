@@ -72,8 +72,12 @@ class SortedScores:
 
     def between(self, first: Booleans, second: Booleans) -> Distances:
         """Compare two groups of rows; NaN if one of them is empty."""
-        spreads = [_Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)]
-        return self._apart(*spreads, *(self._weight * rows[self.order] for rows in (first, second)))
+        one, other = (
+            _Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)
+        )
+        return self._apart(
+            one, other, *(self._weight * rows[self.order] for rows in (first, second))
+        )
 
     def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""
