@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from threading import Lock, Timer
 from typing import Any, Self
 
 from fairridge.arguments import check_flag
@@ -41,25 +41,47 @@ class Progress:
 class DelayedBar:
     """A bar on a terminal for work that takes longer than a moment, if tqdm is installed.
 
-    It is called with the stage, the steps done and the number of steps.
+    It is called with the stage, the steps done and the number of steps. A clock makes it appear:
+    the first step may take long.
     """
 
     def __init__(self, delay: float = 2.0) -> None:
-        self._begun, self._delay = monotonic(), delay
         self._bar: Any = None
+        self._state: tuple[str, int, int | None] = ("fitting", 0, None)
+        self._open, self._turn = True, Lock()
+        self._clock = Timer(delay, self._appear)
+        self._clock.daemon = True
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """One more step is done."""
-        if self._bar is None and monotonic() - self._begun > self._delay:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError:
-                self._delay = float("inf")
-                return
-            # None: no bar in logs and pipes.
-            self._bar = tqdm(total=total, unit="step", leave=False, disable=None)
-        if self._bar is not None:
-            self._bar.set_description(stage, refresh=False)
-            self._bar.update(done - self._bar.n)
-            if done >= total:
+        with self._turn:
+            self._state = stage, done, total
+            self._show()
+
+    def __enter__(self) -> Self:
+        self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clock.cancel()
+        with self._turn:
+            self._open = False
+            if self._bar is not None:
                 self._bar.close()
+
+    def _appear(self) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return
+        with self._turn:
+            if self._open:
+                # None: no bar in logs and pipes.
+                self._bar = tqdm(unit="step", leave=False, disable=None)
+                self._show()
+
+    def _show(self) -> None:
+        if self._bar is not None:
+            stage, done, self._bar.total = self._state
+            self._bar.set_description(stage, refresh=done == 0)
+            self._bar.update(done - self._bar.n)

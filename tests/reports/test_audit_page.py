@@ -6,6 +6,7 @@ import warnings
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -252,36 +253,51 @@ def test_the_report_says_what_it_is(gaussian_report):
     assert "5.00 %" in gaussian_report.summary
 
 
-def test_a_bar_appears_after_a_moment_only(monkeypatch):
-    from fairridge import _progress as progress
+class Bar:
+    """A bar of tqdm, without a terminal."""
 
-    made = []
+    made: ClassVar[list["Bar"]] = []
 
-    class Bar:
-        n = 0
+    def __init__(self, **options):
+        self.n, self.total, self.closed = 0, None, False
+        assert options["disable"] is None
+        self.made.append(self)
 
-        def __init__(self, **options):
-            made.append(self)
-            assert options["disable"] is None
+    def set_description(self, text, refresh):
+        self.text = text
 
-        def set_description(self, text, refresh):
-            self.text = text
+    def update(self, steps):
+        self.n += steps
 
-        def update(self, steps):
-            self.n += steps
+    def close(self):
+        self.closed = True
 
-        def close(self):
-            self.closed = True
 
+def test_a_bar_appears_after_a_moment_even_before_the_first_step(monkeypatch):
+    from fairridge._progress import DelayedBar
+
+    monkeypatch.setattr(Bar, "made", [])
     monkeypatch.setattr("tqdm.auto.tqdm", Bar)
-    clock = iter([0.0, 1.0, 2.5])
-    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
-    show = progress.DelayedBar()
-    show("held-out folds", 1, 4)
-    assert made == []
-    show("held-out folds", 3, 4)
-    show("groups", 4, 4)
-    assert (made[0].n, made[0].text, made[0].closed) == (4, "groups", True)
+    with DelayedBar(delay=0.01) as show:
+        show._clock.join(10.0)
+        (bar,) = Bar.made
+        assert (bar.text, bar.n, bar.total) == ("fitting", 0, None)
+        show("held-out folds", 1, 4)
+        show("groups", 4, 4)
+        assert (bar.text, bar.n, bar.total, bar.closed) == ("groups", 4, 4, False)
+    assert bar.closed
+
+
+def test_work_of_a_moment_has_no_bar(monkeypatch):
+    from fairridge._progress import DelayedBar
+
+    monkeypatch.setattr(Bar, "made", [])
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    with DelayedBar(delay=60.0) as show:
+        show("groups", 4, 4)
+    show._clock.join(10.0)
+    show._appear()  # the clock may have rung as the work ended
+    assert Bar.made == []
 
 
 @pytest.mark.slow

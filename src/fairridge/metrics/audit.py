@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table
@@ -200,7 +201,7 @@ class AuditedRows:
     owners: tuple[int, ...]  # the attributes they belong to
     span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
     partitions: tuple[Grouping, ...]
-    masks: tuple[tuple[Booleans, ...], ...]  # rows of every group, by partition
+    share: Floats  # weights that add up to 1, of shape (n,)
 
     @classmethod
     def of(
@@ -209,11 +210,18 @@ class AuditedRows:
         """Write S out and find its groups."""
         columns, names, owners = indicator_columns(table)
         partitions = groupings(table, weight, bins=bins, intersections=intersections)
-        masks = tuple(
-            tuple(part.codes == code for code in range(len(part.labels))) for part in partitions
-        )
         span = sensitive_span(columns, weight)
-        return cls(table, columns, names, owners, span, partitions, masks)
+        return cls(table, columns, names, owners, span, partitions, weight / weight.sum())
+
+    @cached_property
+    def centered(self) -> Floats:
+        """S less its means, of shape (n, q)."""
+        return _centered(self.columns, self.share)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Of the columns of S, of shape (q, q)."""
+        return (self.centered * self.share[:, None]).T @ self.centered
 
 
 def compare_groups(
@@ -231,17 +239,12 @@ def compare_groups(
     `references` are the positions of the reference groups, `sizes` the number and the share of
     rows below which a group is small, and `eta` the linear predictors of the rows, if they are
     known. A `brief` comparison leaves out what takes time and a report shows at
-    one bound only: how scores rank, calibration by tenth, and what S explains.
+    one bound only, or nowhere: how scores rank, calibration by tenth, what S explains,
+    precision, errors, totals of classes, and intervals of the lowest ratios.
     """
-    weight, everyone = outcomes.weight, np.ones(len(outcomes.weight), dtype=bool)
-    case = _AuditInputs(
-        outcomes,
-        SortedScores(outcomes.score, weight),
-        None if brief else _tenths(outcomes),
-        confidence,
-        *sizes,
-        outcomes.amounts,
-    )
+    weight = outcomes.weight
+    ordered, tenths = SortedScores(outcomes.score, weight), None if brief else _tenths(outcomes)
+    case = _AuditInputs(outcomes, ordered, tenths, confidence, *sizes, outcomes.amounts)
     strongest, attribution = _dependence(rows, outcomes, brief)
     return Audit(
         kind=outcomes.kind,
@@ -250,17 +253,14 @@ def compare_groups(
         threshold=outcomes.threshold,
         confidence=confidence,
         small=case.small,
-        overall=_measures(case, "", "all", everyone, None),
-        attributes=tuple(
-            _attribute(case, *part)
-            for part in zip(rows.partitions, rows.masks, references, strict=True)
-        ),
+        overall=_measures(case, "", "all", outcomes),
+        attributes=tuple(map(partial(_attribute, case), rows.partitions, references)),
         means_share=(
             UNDEFINED
             if brief
             else share_interval(outcomes.score[:, None], rows.span, weight, confidence)
         ),
-        tenths=tuple(_calibration(case, "", "all", everyone)),
+        tenths=() if tenths is None else tuple(_calibration(case, "", "all", outcomes, tenths)),
         strongest=strongest,
         attribution=attribution,
         eta_share=(
@@ -270,6 +270,14 @@ def compare_groups(
         minimum_share=case.minimum_share,
         _backend=rows.table.backend,
     )
+
+
+def compare_crossed(
+    partition: Grouping, outcomes: Outcomes, confidence: float, small: int
+) -> AttributeAudit:
+    """Compare groups of a partition by rates and means alone; see `audit`."""
+    case = _AuditInputs(outcomes, None, None, confidence, small, 0.0, outcomes.amounts)
+    return _attribute(case, partition, None)
 
 
 def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0.0) -> None:
@@ -301,7 +309,7 @@ class _AuditInputs:
     """What every group is measured by: outcomes, scores in order, and tenths of the scores."""
 
     outcomes: Outcomes
-    ordered: SortedScores
+    ordered: SortedScores | None  # None if distances are left out
     tenths: Integers | None  # None for a brief comparison
     confidence: float
     small: int
@@ -309,49 +317,55 @@ class _AuditInputs:
     amounts: bool
 
 
-def _attribute(
-    case: _AuditInputs, partition: Grouping, masks: Sequence[Booleans], reference: int | None
-) -> AttributeAudit:
-    groups = []
-    for code, (label, rows) in enumerate(zip(partition.labels, masks, strict=True)):
-        others = ~rows if reference is None else masks[reference]
-        apart = None if code == reference else case.ordered.between(rows, others)
-        groups.append(_measures(case, partition.attribute, label, rows, apart))
+def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -> AttributeAudit:
+    name, labels, slices = partition.attribute, partition.labels, partition.slices
+    # Put together once, the rows of a group are a slice, and need no search in all rows.
+    together = case.outcomes.take(partition.order)
+    parts = [together.take(rows) for rows in slices]
+    apart = [INCOMPARABLE] * len(labels)
+    if case.ordered is not None:
+        apart = case.ordered.of_groups(partition, reference)
+    tenths: list[CalibrationBin] = []
+    if case.tenths is not None:
+        of_rows = case.tenths[partition.order]
+        for label, part, rows in zip(labels, parts, slices, strict=True):
+            tenths += _calibration(case, name, label, part, of_rows[rows])
     return AttributeAudit.of(
-        partition.attribute,
-        tuple(groups),
+        name,
+        tuple(map(partial(_measures, case, name), labels, parts, apart)),
         reference,
-        tuple(
-            tenth
-            for label, rows in zip(partition.labels, masks, strict=True)
-            for tenth in _calibration(case, partition.attribute, label, rows)
-        ),
+        tuple(tenths),
         case.confidence,
         case.amounts,
+        brief=case.tenths is None,
     )
 
 
 def _measures(
-    case: _AuditInputs, attribute: str, label: str, rows: Booleans, apart: Distances | None
+    case: _AuditInputs,
+    attribute: str,
+    label: str,
+    outcomes: Outcomes,
+    apart: Distances = INCOMPARABLE,
 ) -> GroupMeasures:
-    outcomes, confidence = case.outcomes, case.confidence
-    weight, score = outcomes.weight[rows], outcomes.score[rows]
-    response = None if outcomes.response is None else outcomes.response[rows]
-    measured: dict[str, Any] = _rates(outcomes, rows, confidence)
+    confidence = case.confidence
+    weight, score, response = outcomes.weight, outcomes.score, outcomes.response
+    brief = case.tenths is None
+    measured: dict[str, Any] = _rates(outcomes, confidence, brief)
     if response is not None:
         error = response - score
         measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
         measured["calibration"] = mean_interval(error, weight, confidence)
-        if case.amounts or outcomes.kind == "classification":
+        if case.amounts or (outcomes.kind == "classification" and not brief):
             totals = ratio_of_totals(score, response, weight, confidence)
             measured["predicted_over_observed"] = totals
-        measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
-        ranked = outcomes.kind == "classification" and not outcomes.labels
-        if ranked and case.tenths is not None:
+        if not brief:
+            measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
+        if outcomes.kind == "classification" and not outcomes.labels and not brief:
             measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
     if outcomes.brier is not None:
-        measured["brier"] = mean_interval(outcomes.brier[rows], weight, confidence)
-    share = float(weight.sum() / outcomes.weight.sum())
+        measured["brier"] = mean_interval(outcomes.brier, weight, confidence)
+    share = float(weight.sum() / case.outcomes.weight.sum())
     return GroupMeasures(
         attribute=attribute,
         group=label,
@@ -359,7 +373,7 @@ def _measures(
         share=share,
         small=len(score) < case.small or share < case.minimum_share,
         mean_prediction=mean_interval(score, weight, confidence),
-        distances=apart or INCOMPARABLE,
+        distances=apart,
         **measured,
     )
 
@@ -370,21 +384,23 @@ def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -
     return mean_interval(response, weight, confidence)
 
 
-def _rates(outcomes: Outcomes, rows: Booleans, confidence: float) -> dict[str, Estimate]:
-    """Return selection rate, true and false positive rates, and precision, as far as defined."""
+def _rates(outcomes: Outcomes, confidence: float, brief: bool) -> dict[str, Estimate]:
+    """Return selection rate, true and false positive rates, and precision, as far as defined.
+
+    Precision is left out of a brief comparison.
+    """
     if outcomes.selected is None:
         return {}
-    selected, weight = outcomes.selected[rows], outcomes.weight[rows]
-    shares = {"selection_rate": (selected, np.ones_like(selected))}
+    selected, weight = outcomes.selected, outcomes.weight
+    shares = {"selection_rate": (selected, weight)}
     if outcomes.kind == "classification" and outcomes.response is not None:
-        true = outcomes.wanted[rows]
-        shares["true_positive_rate"] = selected, true
-        shares["false_positive_rate"] = selected, ~true
-        shares["precision"] = true, selected
-    return {
-        name: rate_interval(hits[among], weight[among], confidence)
-        for name, (hits, among) in shares.items()
-    }
+        true = outcomes.wanted
+        # Rows of weight zero are absent, and need not be taken out.
+        shares["true_positive_rate"] = selected, weight * true
+        shares["false_positive_rate"] = selected, weight * ~true
+        if not brief:
+            shares["precision"] = true, weight * selected
+    return {name: rate_interval(*share, confidence) for name, share in shares.items()}
 
 
 def _tenths(outcomes: Outcomes) -> Integers:
@@ -395,17 +411,14 @@ def _tenths(outcomes: Outcomes) -> Integers:
 
 
 def _calibration(
-    case: _AuditInputs, attribute: str, label: str, rows: Booleans
+    case: _AuditInputs, attribute: str, label: str, outcomes: Outcomes, tenths: Integers
 ) -> Iterator[CalibrationBin]:
     """Compare responses of a group with predictions within the same tenths of all predictions."""
-    outcomes = case.outcomes
-    if outcomes.response is None or case.tenths is None:
+    if outcomes.response is None:
         return
-    tenths, scores, weights = case.tenths[rows], outcomes.score[rows], outcomes.weight[rows]
-    responses = outcomes.response[rows]
     for k in np.unique(tenths):
         here = tenths == k
-        score, weight = scores[here], weights[here]
+        score, weight = outcomes.score[here], outcomes.weight[here]
         yield CalibrationBin(
             attribute,
             label,
@@ -413,7 +426,7 @@ def _calibration(
             float(score.max()),
             len(score),
             float(np.average(score, weights=weight)),
-            _response(outcomes.kind, responses[here], weight, case.confidence),
+            _response(outcomes.kind, outcomes.response[here], weight, case.confidence),
         )
 
 
@@ -421,26 +434,29 @@ def _dependence(
     rows: AuditedRows, outcomes: Outcomes, brief: bool
 ) -> tuple[Correlation | None, Attribution | None]:
     """Return the strongest correlation of predictions with S, and R² split over attributes."""
-    S, names, table = rows.columns, rows.names, rows.table
-    share = outcomes.weight / outcomes.weight.sum()
-    Z = np.column_stack([S, outcomes.score])
-    Z -= Z[0]  # a value that occurs: constant columns come out as exactly zero
-    Z -= share @ Z
-    covariance = (Z * share[:, None]).T @ Z
-    q, variance = S.shape[1], float(covariance[-1, -1])
-    scale = np.sqrt(np.diag(covariance)[:q] * variance)
+    score = _centered(outcomes.score, rows.share)
+    weighted = rows.share * score
+    products, variance = weighted @ rows.centered, float(weighted @ score)
+    scale = np.sqrt(np.diag(rows.covariance) * variance)
     usable = scale > 0.0
     if not usable.any():
         return None, None
-    correlation = np.divide(covariance[:q, q], scale, out=np.zeros(q), where=usable)
+    correlation = np.divide(products, scale, out=np.zeros(len(scale)), where=usable)
     k = int(np.argmax(np.abs(correlation)))
-    strongest = Correlation(names[k], float(np.clip(correlation[k], -1.0, 1.0)))
+    strongest = Correlation(rows.names[k], float(np.clip(correlation[k], -1.0, 1.0)))
+    table = rows.table
     labels = [table.label(j) for j in range(table.shape[1])]
     if brief or len(labels) > MOST_PLAYERS:
         return strongest, None
     return strongest, lmg(
-        covariance[:q, :q], covariance[:q, q], variance, rows.owners, labels, backend=table.backend
+        rows.covariance, products, variance, rows.owners, labels, backend=table.backend
     )
+
+
+def _centered(columns: Floats, share: Floats) -> Floats:
+    """Take off means; a value that occurs comes first, so that constants are exactly zero."""
+    shifted = columns - columns[0]
+    return shifted - share @ shifted
 
 
 def _eta(linear_predictor: Any, n_given: int, outcomes: Outcomes) -> Floats | None:

@@ -13,7 +13,8 @@ def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float
     NaN if all rows are positive, or none is.
     """
     order = np.argsort(score, kind="stable")
-    _, first = np.unique(score[order], return_index=True)
+    ordered = score[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     of_positive = np.add.reduceat((weight * positive)[order], first)
     of_negative = np.add.reduceat((weight * ~positive)[order], first)
     pairs = float(of_positive.sum() * of_negative.sum())

@@ -108,8 +108,8 @@ def _between(scores: Floats, groups: Sequence[Grouping]) -> list[Distances]:
     """Compare every group with all other rows."""
     ordered = SortedScores(scores, np.ones(len(scores)))
     return [
-        ordered.between(grouping.codes == code, grouping.codes != code)
+        apart
         for grouping in groups
-        for code in range(len(grouping.labels))
         if len(grouping.labels) > 1
+        for apart in ordered.of_groups(grouping)
     ]

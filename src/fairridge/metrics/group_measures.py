@@ -250,12 +250,15 @@ class AttributeAudit(Between):
         calibration: tuple[CalibrationBin, ...],
         confidence: float,
         amounts: bool = False,
+        *,
+        brief: bool = False,
     ) -> AttributeAudit:
         """Compare groups.
 
-        `reference` is the position of the reference group, if there is one, and `amounts` says
-        whether means have ratios.
+        `reference` is the position of the reference group, if there is one, `amounts` says
+        whether means have ratios, and `brief` whether the lowest ratios have no interval.
         """
+        lowest = None if brief else confidence
         compared = [group for group in groups if not group.small]
         rates = [group.selection_rate for group in compared]
         true = [group.true_positive_rate for group in compared]
@@ -273,11 +276,11 @@ class AttributeAudit(Between):
             ),
             None if reference is None else groups[reference].group,
             largest_rate_difference([rates], confidence),
-            smallest_rate_ratio(rates, confidence),
+            smallest_rate_ratio(rates, lowest),
             largest_rate_difference([true], confidence),
             largest_rate_difference([true, false], confidence),
             largest_mean_difference(means, confidence),
-            smallest_mean_ratio(means, confidence) if amounts else UNDEFINED,
+            smallest_mean_ratio(means, lowest) if amounts else UNDEFINED,
             calibration,
         )
 

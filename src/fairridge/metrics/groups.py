@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -36,6 +37,17 @@ class Grouping:
     labels: tuple[str, ...]
     codes: Integers
 
+    @cached_property
+    def order(self) -> Integers:
+        """Rows by group; those of a group keep their order."""
+        return np.argsort(self.codes, kind="stable")
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Where each group is in that order."""
+        ends = np.cumsum(np.bincount(self.codes, minlength=len(self.labels))).tolist()
+        return tuple(map(slice, [0, *ends[:-1]], ends))
+
 
 def sensitive_table(design: Design, X: Table, S: Table | None) -> Table:
     """Return the sensitive attributes of rows, which may have them in another order than at fit.
@@ -59,7 +71,7 @@ def groupings(
     """
     parts = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
     if intersections and len(parts) > 1:
-        parts.append(_crossed(parts))
+        parts.append(crossing(parts))
     return tuple(parts)
 
 
@@ -176,11 +188,11 @@ def _distinct(numbers: Sequence[float]) -> dict[float, str]:
     return text
 
 
-def _crossed(parts: Sequence[Grouping]) -> Grouping:
-    stacked = np.column_stack([part.codes for part in parts])
-    cells, codes = np.unique(stacked, axis=0, return_inverse=True)
-    labels = tuple(
-        " × ".join(part.labels[code] for part, code in zip(parts, cell, strict=True))
-        for cell in cells
-    )
-    return Grouping(" × ".join(part.attribute for part in parts), labels, codes.reshape(-1))
+def crossing(parts: Sequence[Grouping]) -> Grouping:
+    """Partition the rows by several attributes together; combinations without rows are left out."""
+    codes, labels = parts[0].codes, parts[0].labels
+    for part in parts[1:]:  # two at a time, so that codes stay small
+        cells, codes = np.unique(codes * len(part.labels) + part.codes, return_inverse=True)
+        pairs = (divmod(cell, len(part.labels)) for cell in cells.tolist())
+        labels = tuple(f"{labels[first]} × {part.labels[second]}" for first, second in pairs)
+    return Grouping(" × ".join(part.attribute for part in parts), labels, codes)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
 from fairridge.metrics.brier import brier_terms, mean_over_times
@@ -54,6 +54,14 @@ class Outcomes:
         """Which rows of known class have the favorable outcome."""
         assert self.response is not None
         return (self.response > 0.0) == self.favorable.high
+
+    def take(self, rows: Integers | slice) -> Outcomes:
+        """Return some of the rows; a slice copies nothing."""
+        names = "response", "score", "selected", "weight", "brier"
+        known = {name: getattr(self, name) for name in names}
+        return replace(
+            self, **{name: values[rows] for name, values in known.items() if values is not None}
+        )
 
 
 def read_outcomes(

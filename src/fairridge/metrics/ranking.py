@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.metrics.distances import SortedScores
 from fairridge.metrics.intervals import UNDEFINED, Estimate, effective_size
 
@@ -51,8 +51,9 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
     """
     if positive.all() or not positive.any():
         return UNRANKED
-    separation = SortedScores(score, weight).between(positive, ~positive).kolmogorov_smirnov
-    placements = _placements(positive, score, weight)
+    ordered = SortedScores(score, weight)
+    separation = ordered.between(positive, ~positive).kolmogorov_smirnov
+    placements = _placements(positive, ordered.places, weight)
     variance, area = 0.0, 0.0
     for rows in (positive, ~positive):
         v, w = placements[rows], weight[rows]
@@ -66,9 +67,11 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
     return Ranking(Estimate(area, low, high), separation)
 
 
-def _placements(positive: Booleans, score: Floats, weight: Floats) -> Floats:
-    """Return the share of the other class that each row is ranked right against."""
-    _, codes = np.unique(score, return_inverse=True)
+def _placements(positive: Booleans, codes: Integers, weight: Floats) -> Floats:
+    """Return the share of the other class that each row is ranked right against.
+
+    `codes` say which of the distinct scores each row has.
+    """
     of_positive = np.bincount(codes, weights=weight * positive)
     of_negative = np.bincount(codes, weights=weight * ~positive)
     below = (np.cumsum(of_negative) - 0.5 * of_negative) / of_negative.sum()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, islice
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics import (
+    AttributeAudit,
     Audit,
     Estimate,
     Favorable,
@@ -25,8 +27,13 @@ from fairridge.metrics import (
     learned_share,
     sensitive_table,
 )
-from fairridge.metrics.audit import AuditedRows, check_options, compare_groups
-from fairridge.metrics.groups import indicator_columns
+from fairridge.metrics.audit import (
+    AuditedRows,
+    check_options,
+    compare_crossed,
+    compare_groups,
+)
+from fairridge.metrics.groups import crossing
 from fairridge.metrics.outcomes import Outcomes
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
@@ -65,6 +72,11 @@ class Audience:
         if exposure is not None:
             judged = replace(inputs, weight=inputs.judged_weights(link))
         return cls(attributes, design, judged, response, options, inputs, exposure)
+
+    @cached_property
+    def rows(self) -> AuditedRows:
+        """S written out, and its groups."""
+        return AuditedRows.of(self.attributes, self.inputs.weights, bins=self.options.bins)
 
     @property
     def family(self) -> Family:
@@ -181,7 +193,7 @@ def audited(
     Linear predictors have the shape (m, n, K), `rows` are "held-out", "training" or
     "new", and `step` is called after every bound.
     """
-    known = AuditedRows.of(audience.attributes, audience.inputs.weights, bins=audience.options.bins)
+    known = audience.rows
     scored = [_scores(audience, predictors) for predictors in eta]
     decided = [_decided(audience, rule, scores) for scores in scored]
     audits = []
@@ -211,28 +223,24 @@ def crossed(
     """
     both = [_scores(audience, eta) for eta in (chosen, free)]
     decided = [_decided(audience, rule, scores) for scores in both]
-    crossings = []
-    for pair in list(combinations(range(audience.attributes.shape[1]), 2))[:MOST_PAIRS]:
-        known = AuditedRows.of(
-            audience.attributes.select(pair),
-            audience.inputs.weights,
-            bins=audience.options.bins,
-            intersections=True,
-        )
-        last = replace(known, partitions=known.partitions[-1:], masks=known.masks[-1:])
-        audits = [
-            _audit(last, audience, rule, *scored, rule.outcomes[0], brief=True)
-            for scored in zip(both, decided, strict=True)
-        ]
-        crossings.append(Crossed(*(scored.attributes[0] for scored in audits)))
-    return tuple(crossings)
+    models = [
+        _outcomes(audience, rule, *scored, rule.outcomes[0])
+        for scored in zip(both, decided, strict=True)
+    ]
+    pairs = islice(combinations(audience.rows.partitions, 2), MOST_PAIRS)
+    crossings, small = map(crossing, pairs), int(audience.options.small)
+
+    def compared(part: Grouping, outcomes: list[Outcomes]) -> AttributeAudit:
+        found = [compare_crossed(part, each, CONFIDENCE, small) for each in outcomes]
+        return found[0] if len(found) == 1 else _with_rates(*found)
+
+    return tuple(Crossed(*(compared(part, model) for model in models)) for part in crossings)
 
 
 def learned_dependence(audience: Audience, rule: DecisionRule, eta: Floats) -> Estimate:
     """Return how much of the scores of the first outcome a flexible learner of S explains."""
     scores = np.atleast_2d(_scores(audience, eta))[rule.outcomes[0]]
-    columns, *_ = indicator_columns(audience.attributes)
-    return learned_share(scores, columns, audience.inputs.weights, CONFIDENCE)
+    return learned_share(scores, audience.rows.columns, audience.inputs.weights, CONFIDENCE)
 
 
 def _scores(audience: Audience, eta: Floats) -> Floats:
@@ -267,18 +275,35 @@ def _audit(
     *,
     brief: bool,
 ) -> Audit:
-    wanted = rule.favorable or Favorable("high", True, "high predictions")
-    classes = bool(audience.labels)
+    nobody, sizes = (None,) * len(rows.partitions), (int(audience.options.small), 0.0)
+    first, *others = (
+        compare_groups(rows, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
+        for outcomes in _outcomes(audience, rule, scores, selected, k)
+    )
+    if not others:
+        return first
+    overall = _measures_with_rates(first.overall, others[0].overall)
+    pairs = zip(first.attributes, others[0].attributes, strict=True)
+    return replace(first, overall=overall, attributes=tuple(_with_rates(*pair) for pair in pairs))
 
-    def compared(
-        response: Floats | None, score: Floats, chosen: Booleans | None, labels: bool = False
-    ) -> Audit:
-        outcomes = Outcomes(
+
+def _outcomes(
+    audience: Audience, rule: DecisionRule, scores: Floats, selected: Booleans, k: int
+) -> list[Outcomes]:
+    """Return what groups are compared by; of several classes also the predicted classes."""
+    classes, weight = bool(audience.labels), audience.inputs.weights
+    wanted = rule.favorable or Favorable("high", True, "high predictions")
+    response = audience.numbers
+    if classes:
+        response = (audience.response.values[:, 0] == k).astype(np.float64)
+
+    def compared(score: Floats, chosen: Booleans | None, labels: bool = False) -> Outcomes:
+        return Outcomes(
             "classification" if classes else "regression",
             response,
             score,
             chosen,
-            audience.inputs.weights,
+            weight,
             slice(None),
             1 if classes else None,
             rule.threshold,
@@ -286,37 +311,26 @@ def _audit(
             labels,
             rule.top,
         )
-        nobody, sizes = (None,) * len(rows.partitions), (int(audience.options.small), 0.0)
-        return compare_groups(rows, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
 
     decided = selected[k] if rule.words else None
-    if not classes:
-        return compared(audience.numbers, scores[k], decided)
-    truth = (audience.response.values[:, 0] == k).astype(np.float64)
-    if len(audience.labels) == 2:
-        return compared(truth, scores[k], decided)
+    if len(audience.labels) <= 2:
+        return [compared(scores[k], decided)]
     likeliest = (selected[k] == rule.high).astype(np.float64)
-    return _with_rates(
-        compared(truth, scores[k], None), compared(truth, likeliest, decided, labels=True)
-    )
+    return [compared(scores[k], None), compared(likeliest, decided, labels=True)]
 
 
-def _with_rates(scores: Audit, labels: Audit) -> Audit:
+def _with_rates(scores: AttributeAudit, labels: AttributeAudit) -> AttributeAudit:
     """Take means and distances from probabilities, and rates from predicted classes."""
-
-    def merged(first: GroupMeasures, second: GroupMeasures) -> GroupMeasures:
-        return replace(first, **{name: getattr(second, name) for name in RATES})
-
-    attributes = tuple(
-        replace(
-            b,
-            groups=tuple(merged(x, y) for x, y in zip(a.groups, b.groups, strict=True)),
-            mean_difference=a.mean_difference,
-            calibration=a.calibration,
-        )
-        for a, b in zip(scores.attributes, labels.attributes, strict=True)
+    return replace(
+        labels,
+        groups=tuple(map(_measures_with_rates, scores.groups, labels.groups)),
+        mean_difference=scores.mean_difference,
+        calibration=scores.calibration,
     )
-    return replace(scores, overall=merged(scores.overall, labels.overall), attributes=attributes)
+
+
+def _measures_with_rates(scores: GroupMeasures, labels: GroupMeasures) -> GroupMeasures:
+    return replace(scores, **{name: getattr(labels, name) for name in RATES})
 
 
 def _changes(selected: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Literal
 
 from sklearn.base import clone
@@ -155,8 +156,8 @@ def report(
     if check_flag("new_rows", new_rows):
         page = NewRowsReport(gather_new_rows(model, *data, options))
     else:
-        shown = DelayedBar() if progress is None else progress
-        page = AuditReport(gather(model, *data, options, shown))
+        with DelayedBar() if progress is None else nullcontext(progress) as shown:
+            page = AuditReport(gather(model, *data, options, shown))
     return _written(page, out, format)
 
 
