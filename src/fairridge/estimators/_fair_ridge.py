@@ -329,7 +329,7 @@ class LinearModel(BaseEstimator):
 
     _fitted = property(fitted)
     _description = property(describe)
-    _repr_html_inner = notebook_html
+    _html_repr = notebook_html
     fingerprint_ = property(training_fingerprint)
 
     @property
