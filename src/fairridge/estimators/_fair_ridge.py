@@ -207,6 +207,7 @@ class LinearModel(BaseEstimator):
         Returns
         -------
         self
+            The fitted model.
         """
         self._check_parameters()
         self._check_own_bound()
