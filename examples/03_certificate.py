@@ -22,10 +22,10 @@ def sample(n):
 
 X, y = sample(500)
 certified = FairRidgeRegressor(0.05, sensitive=[0], confidence=0.95).fit(X, y)
-print(certified.certificate_)
+certified.certificate_
 
 # %%
-# How often is the bound kept on a million new people? Two hundred samples of 500 rows:
+# How often is the bound kept on a million new people? A hundred samples of 500 rows:
 many, _ = sample(1_000_000)
 
 

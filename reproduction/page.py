@@ -112,9 +112,9 @@ def _protocol(results: Results) -> Blocks:
         "models, as printed; their largest |COR(ŷ, S_i)|, which `zlm` and `zlrm` of fairml bound, "
         "by the limit on covariances in the units of S at which it is reached, as fairml finds it; "
         "and FRRM's R²_S.",
-        "*Dependence on S* in validation rows is R² adjusted for chance, 1 − (1 − R²)(n − 1)/(n − "
-        "q − 1) in each fold, averaged over folds. Without adjustment chance alone gives q/(n − "
-        "1), up to .03 here.",
+        "*Dependence on S* in validation rows is R² adjusted for chance, "
+        "$1-(1-R^2)(n-1)/(n-q-1)$ in each fold, averaged over folds. Without adjustment chance "
+        "alone gives $q/(n-1)$, up to .03 here.",
     ]
 
 

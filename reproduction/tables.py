@@ -139,7 +139,7 @@ def both_intervals(results: Results) -> Blocks:
     how = (
         "Mean difference in %, then half the widths of two 90 % intervals: of the mean over runs, "
         "on these rows; and for other samples of rows, whose variance is that over the J folds of "
-        "all runs times 1/J + n_test/n_train."
+        r"all runs times $1/J+n_\mathrm{test}/n_\mathrm{train}$."
     )
     return ["## Both intervals", how, *blocks] if blocks else []
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.chromium import Chromium, find_chromium
 from tests.zoo import LIBRARIES
 
 HERE = Path(__file__).parent
@@ -51,6 +52,13 @@ class Reference:
 @pytest.fixture(scope="session")
 def reference():
     return Reference()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    tab = Chromium(find_chromium())
+    yield tab
+    tab.close()
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,7 @@ def parsed(html):
 
 def test_a_fitted_model_shows_fairness_first(model, people):
     html = model._repr_html_()
+    assert model._repr_mimebundle_()["text/html"].startswith(html[: html.index("</table>")])
     table = html[: html.index("</table>")]
     assert "Unfairness reached in training" in table
     assert f"{model.unfairness_:.4g}" in table
@@ -81,7 +82,7 @@ def shown(model, people):
         (model.summary(), "raw"),
         (path, "polyline"),
         (model.inference(X, y), "standard_error"),
-        (fairridge.audit(y, prediction, sensitive_features=X[["sex"]]), "selection_rate"),
+        (fairridge.audit(y, prediction, sensitive_features=X[["sex"]]), "selected"),
         (fairridge.attribution(model), "share"),
         (fairridge.proxies(model, X, n_folds=2), "tells sex (AUC)"),
         (reasons(model, X, top=2), "contribution"),

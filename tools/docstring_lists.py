@@ -72,4 +72,6 @@ class DocstringLists(griffe.Extension):
 
     def _rewrite(self, found: griffe.Object) -> None:
         if found.docstring is not None:
-            found.docstring.value = with_lists(found.docstring.value, found.path, self.known)
+            text = with_lists(found.docstring.value, found.path, self.known)
+            # griffe reads a hyphen as a minus: "array - like".
+            found.docstring.value = text.replace("array-like", "array\N{NON-BREAKING HYPHEN}like")

@@ -72,7 +72,12 @@ def run(example: Example) -> Example:
 
     plt.close("all")
     reader: dict[str, Any] = {"__name__": "__main__"}
-    style = {"svg.hashsalt": "fairridge", "figure.figsize": (6.4, 3.6), "font.size": 11}
+    style = {
+        "svg.hashsalt": "fairridge",
+        "figure.figsize": (6.0, 3.6),
+        "font.size": 12,
+        "svg.fonttype": "none",
+    }
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),

@@ -54,7 +54,8 @@ def draw(markdown: str) -> dict[str, bytes]:
     figures = {}
     reader: dict[str, Any] = {"__name__": "__main__"}
     # The same ids on every build, and letters that the browser can search.
-    style = {"svg.hashsalt": "fairridge", "svg.fonttype": "none"}
+    # And letters that are legible on a telephone, where a figure is half as wide as drawn.
+    style = {"svg.hashsalt": "fairridge", "svg.fonttype": "none", "font.size": 13.0}
     # tests/docs/ holds that pages cause no warnings, but for those of other libraries.
     plt.close("all")  # whatever was drawn before
     with _scratch_folder(), plt.rc_context(style), warnings.catch_warnings():

@@ -11,8 +11,8 @@ import numpy as np
 
 # Rows of a long table that are shown.
 MOST_ROWS = 20
-CELL = "padding:2px 10px;text-align:right"
-LEFT = "padding:2px 10px;text-align:left"
+CELL = "padding:2px 7px;text-align:right"
+LEFT = "padding:2px 7px;text-align:left"
 COLORS = ("#0072B2", "#D55E00", "#009E73")
 WIDTH, HEIGHT, MARGIN = 350, 160, 40
 

@@ -130,12 +130,14 @@ def test_a_value_that_a_dictionary_holds_twice_is_one_level():
     assert (found.levels, found.codes.tolist()) == (("a", "b"), [0, 0, 1])
 
 
-@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(38, 2)])
-def test_numbers_that_numpy_lacks_are_read(kind):
-    series = pl.Series([1, 2, 3]).cast(kind)
+@pytest.mark.parametrize("name", ["Int128", "Decimal"])
+def test_numbers_that_numpy_lacks_are_read(name):
+    if not hasattr(pl, name):
+        pytest.skip(f"this version of polars has no {name}")
+    series = pl.Series([1, 2, 3]).cast(pl.Decimal(38, 2) if name == "Decimal" else pl.Int128)
     assert numeric_vector(series, 3, "y").tolist() == [1.0, 2.0, 3.0]
     assert as_table(series.alias("x").to_frame()).column(0).tolist() == [1.0, 2.0, 3.0]
-    if kind == pl.Int128:
+    if name == "Int128":
         assert labels(series, 3, "y").tolist() == [1, 2, 3]
 
 

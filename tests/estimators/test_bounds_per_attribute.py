@@ -278,13 +278,13 @@ def test_the_summary_has_a_row_for_each(people):
 def test_a_fitted_model_shows_its_bounds_whatever_is_set_later(people):
     frame, eta = people
     model = fair("binomial", BOUNDS).fit(frame, respond("binomial", eta))
-    assert "sex ≤ 0.01" in model._repr_html_inner()
+    assert "sex ≤ 0.01" in model._repr_html_()
     model.set_params(unfairness=0.05)
     assert re.search(r"sex ≤ 0\.01: +0\.01, converged", str(model.summary()))
-    assert "0.01, converged" in model._repr_html_inner()
+    assert "0.01, converged" in model._repr_html_()
     model.fit(frame, respond("binomial", eta)).set_params(unfairness=BOUNDS)
     assert re.search(r"Bound r: +0\.05 ", str(model.summary()))
-    assert "sex" not in model._repr_html_inner().partition("</table>")[0]
+    assert "sex" not in model._repr_html_().partition("</table>")[0]
 
 
 def test_it_can_be_saved_cloned_and_printed(people, tmp_path):

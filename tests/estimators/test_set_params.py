@@ -76,7 +76,7 @@ def said(model, folder):
         "predict": model.predict(FRAME),
         "score": model.score(FRAME, Y),
         "summary": str(model.summary()),
-        "notebook": model._repr_html_inner().partition("</table>")[0],
+        "notebook": model._repr_html_().partition("</table>")[0],
         "standard errors": inference.standard_errors,
         "population": inference.population_unfairness().upper,
         "monitor": Monitor(model).unfairness,
@@ -184,10 +184,10 @@ def test_a_report_is_about_the_fit(tmp_path):
 )
 def test_models_of_comparison_keep_their_fit(model, after):
     model = clone(model).fit(FRAME, Y)
-    summary, html = str(model.summary()), model._repr_html_inner().partition("</table>")[0]
+    summary, html = str(model.summary()), model._repr_html_().partition("</table>")[0]
     model.set_params(**after)
     assert str(model.summary()) == summary
-    assert model._repr_html_inner().partition("</table>")[0] == html
+    assert model._repr_html_().partition("</table>")[0] == html
 
 
 def test_classes_and_links_stay():

@@ -21,7 +21,8 @@ ON_S = np.array([0.4, 0.2])  # X = S·ON_S + noise, in the population of the las
 def odds(S, scores, w):
     """Odds of R² of some scores on S, with weights."""
     Z = np.column_stack([np.ones(len(S)), S])
-    left = scores - Z @ np.linalg.lstsq(Z.T @ (w[:, None] * Z), Z.T @ (w[:, None] * scores))[0]
+    ZW = (w[:, None] * Z).T
+    left = scores - Z @ np.linalg.lstsq(ZW @ Z, ZW @ scores, rcond=None)[0]
     center = scores - np.average(scores, axis=0, weights=w)
     rest = (w @ left**2).sum()
     return ((w @ center**2).sum() - rest) / rest

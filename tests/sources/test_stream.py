@@ -1,5 +1,7 @@
 """Sums over batches are the sums over all rows."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from fairridge import sources
 from fairridge.engines import MemoryEngine, PrecomputedRoot
 from fairridge.families import Binomial, Gamma, Gaussian, Multinomial, Poisson, Tweedie
-from fairridge.sources.batch import row_keys
+from fairridge.sources.batch import prefetched, row_keys
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.responses import Labels, Numbers
 from fairridge.sources.stream import StreamEngine
@@ -170,3 +172,22 @@ def test_functions_of_columns():
     for engine in (ours, theirs):
         found = engine.sum_over_columns(_Products(), CENTER)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_whoever_abandons_batches_does_not_wait_for_the_next_one():
+    """The garbage collector may end them in a thread that cannot wait for others."""
+    read = threading.Event()
+
+    def batches():
+        yield 1
+        read.wait(30)
+        yield 2
+
+    coming = prefetched(batches())
+    assert next(coming) == 1
+    ended = threading.Thread(target=coming.close)
+    ended.start()
+    ended.join(10)
+    waited = ended.is_alive()
+    read.set()
+    assert not waited

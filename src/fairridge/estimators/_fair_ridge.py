@@ -207,6 +207,7 @@ class LinearModel(BaseEstimator):
         Returns
         -------
         self
+            The fitted model.
         """
         self._check_parameters()
         self._check_own_bound()
@@ -329,7 +330,7 @@ class LinearModel(BaseEstimator):
 
     _fitted = property(fitted)
     _description = property(describe)
-    _repr_html_inner = notebook_html
+    _html_repr = notebook_html
     fingerprint_ = property(training_fingerprint)
 
     @property

@@ -167,7 +167,7 @@ def attribute_facts(model: Any, digits: int) -> list[tuple[str, str]]:
 
 def notebook_html(self: Any) -> str:
     """Show a fitted model in a notebook: fairness first, then scikit-learn's diagram."""
-    diagram: str = BaseEstimator._repr_html_inner(self)
+    diagram: str = BaseEstimator._html_repr(self)
     if not hasattr(self, "unfairness_"):
         return diagram
     shares = getattr(self, "dependence_", {})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairridge._notebook import frame_html
+from fairridge._notebook import table_html
 from fairridge.data import columns_of, make_frame
 from fairridge.metrics.attribution import Attribution
 from fairridge.metrics.favorable import Favorable
@@ -216,16 +216,31 @@ class Audit(Between):
             lines += ["", f"{cut(part.attribute, first):<{first}} {'rows':>8}{headings}"]
             lines += [_line(group, shown, first) for group in part.groups]
         lines += [_line(self.overall, shown, first)]
-        if any(group.small for group in self._groups):
-            less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
-            few = f"* fewer than {self.small} rows{less}: left out of ratios and differences."
-            lines += ["", few]
+        lines += ["", self._about_small] if self._about_small else []
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return frame_html(self.to_frame(), self._title, self._facts())
+        """Show the columns that are printed: those of `to_frame()` are too many for a page."""
+        groups = (*self._groups, self.overall)
+        rows = [group.flat() for group in groups]
+        columns: dict[str, list[Any]] = {
+            "attribute": [group.attribute for group in groups],
+            "group": [f"{group.group}{' *' if group.small else ''}" for group in groups],
+            "rows": [group.count for group in groups],
+        }
+        for name in self.columns_shown(_SHOWN, rows):
+            columns[_SHOWN[name]] = [_cell(row, name) for row in rows]
+        return table_html(columns, self._title, [*self._facts(), self._about_small])
+
+    @property
+    def _about_small(self) -> str:
+        """What the asterisk of small groups means, if there are any."""
+        if not any(group.small for group in self._groups):
+            return ""
+        less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
+        return f"* fewer than {self.small} rows{less}: left out of ratios and differences."
 
     @property
     def _title(self) -> str:

@@ -83,7 +83,7 @@ class PredictionModel(BaseEstimator):
     _takes_sparse: ClassVar[bool] = False
     _response_kind = property(response_kind)
     _fitted = property(fitted)
-    _repr_html_inner = notebook_html
+    _html_repr = notebook_html
 
     _score_name: ClassVar[str] = "Accuracy"
     # Bounds of a path by default.

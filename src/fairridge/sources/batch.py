@@ -53,11 +53,16 @@ def prefetched(items: Iterable[Item]) -> Iterator[Item]:
     """Make the next item in a thread of its own while this one is used."""
     iterator = iter(items)
     done: Any = object()
-    with ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1)
+    try:
         coming = pool.submit(next, iterator, done)
         while (item := coming.result()) is not done:
             coming = pool.submit(next, iterator, done)
             yield item
+    finally:
+        # Without waiting: after an error the garbage collector ends this generator, perhaps in a
+        # thread that is just starting, and there a join would wait for itself.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def row_keys(seed: int, part: int, positions: Integers) -> Keys:

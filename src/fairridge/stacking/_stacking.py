@@ -121,7 +121,7 @@ class FairStacking(BaseEstimator):
     progress: bool = False
     random_state: Any = None
 
-    _repr_html_inner = notebook_html
+    _html_repr = notebook_html
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
