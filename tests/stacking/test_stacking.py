@@ -358,6 +358,10 @@ def test_prefit_learners_are_used_as_they_are(hired):
     np.testing.assert_allclose(model.scores_[:, 0], np.log(p[:, 1] / p[:, 0]))
     path = model.path(X[300:], y[300:], unfairness=[0.0, 0.03])
     np.testing.assert_allclose(path.at(0.03).predict_proba(X), model.predict_proba(X), rtol=1e-7)
+    coded = make_pipeline(encoder(), TREE).fit(X[:300], y[:300] == "yes")
+    coded[-1].classes_ = np.array([0, 1])  # as a learner of another stack
+    again = FairStackingClassifier(coded, 0.03, sensitive="sex", prefit=True)
+    np.testing.assert_array_equal(again.fit(X[300:], y[300:]).scores_, model.scores_)
     with pytest.raises(ValueError, match="needs estimators"):
         FairStackingClassifier(sensitive="sex", prefit=True).fit(X, y)
 

@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table
 from fairridge.families import Family
 
@@ -148,6 +148,23 @@ class ClassScores:
                 "wrap it in scikit-learn's CalibratedClassifierCV."
             )
 
+    def places(self, learner: Any) -> Integers:
+        """Return which classes a fitted learner knows: the rows of a fold may lack some.
+
+        One that comes fitted may know labels, or their numbers 0, 1, …, as learners of
+        another stack do.
+        """
+        known = np.asarray(learner.classes_)
+        if np.array_equal(known, np.arange(len(self.classes))):
+            return np.arange(len(self.classes))
+        same = known[:, None] == self.classes
+        if not same.any(axis=1).all():
+            raise ValueError(
+                f"learner {name_of(learner)} knows classes that y does not have; pass it fitted "
+                "to the same labels."
+            )
+        return np.asarray(same.argmax(axis=1))
+
     def __call__(self, learner: Any, X: Any) -> Floats:
         """Return logits of clipped probabilities, or the decision function if there are none."""
         if not hasattr(learner, "predict_proba"):
@@ -155,14 +172,7 @@ class ClassScores:
             return scores[:, None] if scores.ndim == 1 else scores[:, 1:] - scores[:, :1]
         known = np.asarray(learner.predict_proba(X), dtype=np.float64)
         likely = np.zeros((len(known), len(self.classes)))
-        # The training rows of a fold may lack a class.
-        same = np.asarray(learner.classes_)[:, None] == self.classes
-        if not same.any(axis=1).all():
-            raise ValueError(
-                f"learner {name_of(learner)} knows classes that y does not have; pass it fitted "
-                "to the same labels."
-            )
-        likely[:, same.argmax(axis=1)] = known
+        likely[:, self.places(learner)] = known
         logs = np.log(np.clip(likely, LEAST, 1.0 - LEAST))
         return np.asarray(logs[:, 1:] - logs[:, :1])
 

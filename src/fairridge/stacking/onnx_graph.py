@@ -141,7 +141,7 @@ def _scored(graph: Graph, one: Deployed, learner: Any, raw: str, *, probabilitie
             most = np.log((1.0 - LEAST) / LEAST)
             return graph.node("Max", graph.node("Min", raw, most), -most)
         likely = raw if probabilities else graph.node("Softmax", raw, axis=1)
-        if list(learner.classes_) != list(scorer.classes):
+        if len(scorer.places(learner)) < len(scorer.classes):
             raise ValueError(f"to_onnx: learner {name_of(learner)} has not seen every class.")
         limited = graph.node("Max", graph.node("Min", likely, 1.0 - LEAST), LEAST)
         logs = graph.node("Log", limited)
