@@ -541,13 +541,13 @@ def test_what_cannot_be_fitted_is_no_model(people):
 
 
 def test_every_column_of_the_tables_has_its_footnote():
+    from fairridge.validation.comparison_result import LEGEND, TABLES
+
     known = {"accuracy", "AUC", "log-loss", "RMSE", "R²", "seconds"}
     explained = {
         name.strip()
-        for sentence in comparison_result.LEGEND.split(". ")
+        for sentence in LEGEND.split(". ")
         for name in sentence.partition(":")[0].split(",")
     }
-    headings = {
-        name for columns in comparison_result.TABLES.values() for name, _ in columns.values()
-    }
+    headings = {name for columns in TABLES.values() for name, _ in columns.values()}
     assert headings <= known | explained
