@@ -43,8 +43,8 @@ COMMANDS = {
     "fit ok.csv -y y -s s --predictors s": ("'s' has another role",),
     "fit ok.csv -y y -s s --drop s": ("'s' has another role",),
     "fit ok.csv -y y -s s --drop x": ("no predictors are left",),
-    "fit ok.csv -y y -s s -r 2": ("unfairness=2.0", "to 1 (unconstrained)"),
-    "fit ok.csv -y y -s s -r -0.1": ("unfairness=-0.1",),
+    "fit ok.csv -y y -s s -r 2": ("--unfairness 2.0", "to 1 (unconstrained)"),
+    "fit ok.csv -y y -s s -r -0.1": ("--unfairness -0.1",),
     "fit ok.csv -y y -s s -r abc": ("--unfairness abc", "0.05"),
     "fit ok.csv -y y -s s --family nope": ("nope", "gaussian"),
     "fit ok.csv -y y -s s --family binomial": ("two classes", "6 different values"),
@@ -53,20 +53,20 @@ COMMANDS = {
     "fit negative.csv -y y -s s --family poisson": ("zero or positive", "-1"),
     "fit more.csv -y y -s s --event e --family poisson": ("survival",),
     "fit ok.csv -y y -s s --link probit": ("--link probit is for classifiers", "gaussian"),
-    "fit ok.csv -y s -s x --link nope": ("link='nope'", "'cloglog'"),
-    "fit ok.csv -y y -s s --definition nope": ("definition='nope'",),
-    "fit ok.csv -y y -s s --penalty nope": ("penalty='nope'",),
-    "fit ok.csv -y y -s s --predictor-penalty -1": ("predictor_penalty",),
-    "fit ok.csv -y y -s s --separation drop": ("separation='drop'", "'isolate'"),
+    "fit ok.csv -y s -s x --link nope": ("--link nope", "'cloglog'"),
+    "fit ok.csv -y y -s s --definition nope": ("--definition nope",),
+    "fit ok.csv -y y -s s --penalty nope": ("--penalty nope",),
+    "fit ok.csv -y y -s s --predictor-penalty -1": ("--predictor-penalty",),
+    "fit ok.csv -y y -s s --separation drop": ("--separation drop", "'isolate'"),
     "fit ok.csv -y y -s s --min-frequency 0": ("--min-frequency 0 must be",),
     "fit ok.csv -y y -s s --min-frequency few": ("--min-frequency", "--help"),
     "fit ok.csv -y y -s s --controls nope": ("'nope'", "--controls"),
     "fit ok.csv -y y -s s --controls s": ("'s' is not a predictor",),
-    "fit ok.csv -y y -s s --blind --definition individual": ("blind=True",),
-    "path ok.csv -y y -s s --separation drop": ("separation='drop'",),
+    "fit ok.csv -y y -s s --blind --definition individual": ("--blind",),
+    "path ok.csv -y y -s s --separation drop": ("--separation drop",),
     "report ok.csv -y y -s s --controls nope": ("'nope'", "--controls"),
     "compare ok.csv -y y -s s --min-frequency -1": ("--min-frequency -1 must be",),
-    "compare ok.csv -y y -s s --separation drop": ("separation='drop'",),
+    "compare ok.csv -y y -s s --separation drop": ("--separation drop",),
     "fit ok.csv -y y -s s --nope": ("--nope", "fairridge fit --help"),
     "fit ok.csv -y y -s s --out folder": ("folder", "name a file"),
     "fit ok.csv -y y -s s --out no/where/model.json": ("no/where", "make it first"),
@@ -95,14 +95,14 @@ COMMANDS = {
     "audit ok.csv -s s": ("--prediction NAME", "--model FILE"),
     "audit ok.csv -s s -p nope": ("'nope'", "--prediction"),
     "audit ok.csv -p x -y y": ("--sensitive NAME",),
-    "audit ok.csv -s s -p x -y y --bins 1": ("bins=1",),
+    "audit ok.csv -s s -p x -y y --bins 1": ("--bins 1",),
     "audit ok.csv -s s -p x -y y --reference s": ("NAME=GROUP",),
     "audit ok.csv -s s -p x -y y --reference s=q": ("'q'",),
     "path ok.csv -y y -s s --bounds a,b": ("--bounds a,b", "such as"),
     "path ok.csv -y y -s s --bounds 0,3": ("unfairness=3.0",),
     "path ok.csv -y y -s s --out folder": ("folder",),
     "report ok.csv -y y -s s --out folder": ("folder",),
-    "report ok.csv -y y -s s --positive q": ("'q'", "the response is a number"),
+    "report ok.csv -y y -s s --positive q": ("--positive q", "the response is a number"),
     "report other.csv -y y -m model.json": ("not the data that the model was fitted to",),
     "report '*.parquet' -y y -s s": ("a pattern",),
     "compare ok.csv -y y -s s --models nope": ("nope", "FRRM"),
@@ -137,12 +137,12 @@ COMMANDS = {
     "report ok.csv -y y -m model.json --ties x": ("--ties",),
     "report ok.csv -y y -s s --seed -1": ("Invalid value for '--seed'", " 0"),
     "compare ok.csv -y y -s s --seed -1": ("--seed",),
-    "report ok.csv -y y -s s --cv -1": ("cv=-1", "at least 0"),
-    "report ok.csv -y y -s s --cv 1": ("cv=1", "0 for none"),
-    "compare ok.csv -y y -s s --cv -1": ("cv=-1",),
-    "report ok.csv -y y -s s --bootstrap -1": ("bootstrap=-1", "at least 0"),
-    "report ok.csv -y y -s s --threshold nan": ("threshold=nan", "finite"),
-    "audit ok.csv -p x -y y -s s --threshold nan": ("threshold=nan", "finite"),
+    "report ok.csv -y y -s s --cv -1": ("--cv -1", "at least 0"),
+    "report ok.csv -y y -s s --cv 1": ("--cv 1", "0 for none"),
+    "compare ok.csv -y y -s s --cv -1": ("--cv -1",),
+    "report ok.csv -y y -s s --bootstrap -1": ("--bootstrap -1", "at least 0"),
+    "report ok.csv -y y -s s --threshold nan": ("--threshold nan", "finite"),
+    "audit ok.csv -p x -y y -s s --threshold nan": ("--threshold nan", "finite"),
     # Files that are not what they say, or not files.
     "fit fake.csv.gz -y y -s s": ("fake.csv.gz is not a sound gzip file",),
     "fit /dev/null -y y -s s": ("/dev/null is a device or a pipe",),
@@ -347,3 +347,25 @@ def test_without_the_extra(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["--help"]) == 1
     assert "pip install 'fairridge[cli]'" in capsys.readouterr().err
+
+
+OPTIONS = {"top": "--top", "new_rows": "--new-rows", "missing": "--missing", "weight": "--weight"}
+
+
+@pytest.mark.parametrize(
+    ("python", "command"),
+    [
+        ("top=5 must be a share.", "--top 5 must be a share."),
+        ("set missing='level', or top=0.5.", "set --missing level, or --top 0.5."),
+        ("with new_rows=True.", "with --new-rows."),
+        ("new_rows=False is no option", "new_rows=False is no option"),
+        ("top= needs one score; give top=…", "--top needs one score; give --top …"),
+        ("sample_weight=… is missing", "--weight … is missing"),
+        ("StatisticalParity(measure='variance')", "StatisticalParity(measure='variance')"),
+        ("--top=5 and desktop=5 stay", "--top=5 and desktop=5 stay"),
+    ],
+)
+def test_messages_of_the_library_are_written_as_options(python, command):
+    from fairridge.cli.errors import as_options
+
+    assert as_options(python, OPTIONS) == command

@@ -88,7 +88,7 @@ def test_bad_rows_are_left_out_or_stop_the_command(run, messy):
     assert "no row of new.csv can be predicted" in done.error
     done = run("predict", "new.csv", "-m", "model.json", "--on-bad-row", "drop")
     assert done.code == 2
-    assert "'drop' is not known" in done.error
+    assert "--on-bad-row drop is not known" in done.error
 
 
 def test_unseen_levels_are_chosen_at_predict(run, messy):

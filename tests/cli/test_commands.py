@@ -470,7 +470,7 @@ def test_the_modeled_class_is_chosen_and_named(run):
     assert found["favorable"]["outcome"] == "GOOD"
     wrong = run(*base, "--positive", "GREAT")
     assert wrong.code == 2
-    assert "positive='GREAT' is not a class of y: 'BAD', 'GOOD'." in wrong.error
+    assert "--positive GREAT is not a class of y: 'BAD', 'GOOD'." in wrong.error
 
 
 def test_audit_shows_intervals_and_calibration_in_narrow_terminals(run, people_csv):

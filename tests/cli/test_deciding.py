@@ -115,7 +115,7 @@ def test_groups_that_are_not_tested_are_named(run, folder):
         frame.to_csv(f"{k}.csv", index=False)
     options = (*ROLES, "--rule", "adverse-impact:0.5", "--held-out", "1.csv", "--bounds", "0,0.01")
     result = run("choose", "0.csv", *options, "--out", "model.json")
-    assert result.code == 0, result.error
+    assert result.code == 3, result.error
     flat = " ".join(result.out.split())
     assert "Undecided: groups have too few held-out rows" in flat
     assert "Not tested: sex = x (20 held-out rows, 30 are needed)." in flat
@@ -132,7 +132,7 @@ def test_groups_that_are_not_tested_are_named(run, folder):
     assert (folder / "model.json").exists()
     wrong = run("choose", "0.csv", *options, "--untested", "drop")
     assert wrong.code == 2
-    assert "untested='drop' is not known" in wrong.error
+    assert "--untested drop is not known" in wrong.error
 
 
 def test_held_out_rows_must_be_others(run, files):
@@ -156,11 +156,23 @@ def test_levels_that_only_held_out_rows_have_are_known(run, folder):
 def test_no_model_is_saved_if_none_passes(run, files, folder):
     options = (*ROLES, "--rule", "adverse-impact:0.999", "--out", "model.json", "--bounds", "0")
     result = run("choose", "one.csv", *options)
-    assert result.code == 0
+    assert result.code == 3
     assert "No bound meets the rule" in result.out
     assert "Failed at r = 0: sex = " in result.out
     assert "Nothing is saved: no model meets the rule" in result.out
     assert not (folder / "model.json").exists()
+    assert run("choose", "one.csv", *options, "--json").code == 3
+    assert "exit code is 3" in " ".join(run("choose", "--help").out.split())
+
+
+def test_messages_of_commands_name_options(run, folder):
+    frame = people(300, 0).assign(claims=np.random.default_rng(0).poisson(1.0, 300))
+    frame.to_csv("claims.csv", index=False)
+    roles = "--response", "claims", "--sensitive", "sex", "--family", "poisson"
+    assert run("fit", "claims.csv", *roles, "--out", "model.json").code == 0
+    result = run("monitor", "claims.csv", "--model", "model.json", "--state", "watch.json")
+    assert result.code == 2
+    assert "give the bound to watch as --unfairness …" in result.error
 
 
 @pytest.mark.parametrize(
@@ -172,7 +184,7 @@ def test_no_model_is_saved_if_none_passes(run, files, folder):
         (("--rule", "mean-gap:-1"), "greater than 0"),
         (("--rule", "mean-gap", "--held-out", "1.5"), "share between 0 and 1"),
         (("--rule", "mean-gap", "--held-out", "nothere.csv"), "nothere.csv"),
-        (("--rule", "mean-gap", "--confidence", "2"), "confidence=2.0"),
+        (("--rule", "mean-gap", "--confidence", "2"), "--confidence 2.0"),
     ],
 )
 def test_what_choose_refuses(run, files, options, message):

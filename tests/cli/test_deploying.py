@@ -75,7 +75,7 @@ def test_letters_quote_amounts_and_dates_as_they_are_written(run, people):
         (("--label", "maybe"), "--label maybe is not a class of the model: default, repaid."),
         (("--names", "skill"), "--names skill must be a column and words"),
         (("--names", "wage=pay"), "names has 'wage', which is not a reason"),
-        (("--direction", "left"), "direction='left' is not known"),
+        (("--direction", "left"), "--direction left is not known"),
         (("--template", "{color}"), "the template '{color}' cannot be filled in"),
     ],
 )
@@ -174,7 +174,7 @@ def test_relativities_are_tables_that_spreadsheets_can_open(run):
     [
         (("--to", "excel"), "--to excel is not known; use one of sql, python"),
         (("--to", "onnx", "--dialect", "mysql"), "--dialect is for --to sql"),
-        (("--to", "sql", "--dialect", "access"), "dialect='access' is not known"),
+        (("--to", "sql", "--dialect", "access"), "--dialect access is not known"),
     ],
 )
 def test_bad_exports_are_one_line(run, people, options, message):

@@ -115,7 +115,7 @@ def test_models_are_not_judged_without_their_exposure(run, model, command):
     done = run(*command.split())
     assert done.code == 2
     assert "was fitted with an exposure" in done.error
-    assert "--exposure NAME" in done.error
+    assert "pass --exposure … here, too" in done.error
     assert len(done.error.strip().splitlines()[-1:]) == 1
 
 

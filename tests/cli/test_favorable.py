@@ -47,7 +47,7 @@ def test_another_class_is_refused_in_one_line(run, loans):
     result = run("audit", "loans.csv", "--model", "m.json", "--response", "default",
                  "--favorable", "good")  # fmt: skip
     assert result.code == 2
-    assert "favorable='good' is not known; use a class (0, 1), 'low' or 'high'." in result.error
+    assert "--favorable good is not known; use a class (0, 1), 'low' or 'high'." in result.error
 
 
 @pytest.mark.slow

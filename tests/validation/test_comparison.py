@@ -538,3 +538,16 @@ def test_what_cannot_be_fitted_is_no_model(people):
     X, y = people
     with pytest.raises(TypeError, match="model 'mean' is a function, and no estimator"):
         compare(X, y, sensitive="sex", models={"mean": lambda X: X})
+
+
+def test_every_column_of_the_tables_has_its_footnote():
+    from fairridge.validation.comparison_result import LEGEND, TABLES
+
+    known = {"accuracy", "AUC", "log-loss", "RMSE", "R²", "seconds"}
+    explained = {
+        name.strip()
+        for sentence in LEGEND.split(". ")
+        for name in sentence.partition(":")[0].split(",")
+    }
+    headings = {name for columns in TABLES.values() for name, _ in columns.values()}
+    assert headings <= known | explained

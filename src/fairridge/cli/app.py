@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ from fairridge.cli.data_sets import datasets
 from fairridge.cli.deciding import choose, monitor
 from fairridge.cli.demonstration import demo
 from fairridge.cli.deploying import export, reasons
-from fairridge.cli.errors import explain, notes
+from fairridge.cli.errors import as_options, explain, notes
 from fairridge.cli.examples import epilog
 from fairridge.cli.fitting import fit, path
 from fairridge.cli.interruption import INTERRUPTION
@@ -64,11 +65,21 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _in_options(command: str, text: str) -> str:
+    """Write arguments of the library as options, in a message of a command."""
+    group = typer.main.get_command(app)
+    known = getattr(group, "commands", {}).get(command)
+    parameters = () if known is None else known.params
+    options = {item.name: item.opts[0] for item in parameters if item.opts[0].startswith("--")}
+    return as_options(text, options)
+
+
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors become one line."""
     arguments = arguments or ["--help"]
+    write = partial(_in_options, arguments[0])
     try:
-        with notes():
+        with notes(write):
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)
             sys.stdout.flush()
         if code == INTERRUPTED:
@@ -86,5 +97,5 @@ def run(arguments: list[str]) -> int:
         if explained is None:
             raise
         _forget_output()
-        sys.stderr.write(f"fairridge: {explained[0]}\n")
+        sys.stderr.write(f"fairridge: {write(explained[0])}\n")
         return explained[1]

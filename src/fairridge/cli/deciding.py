@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fairridge.arguments import check_option
 from fairridge.cli.column_types import is_text, kinds_of_model, typed
-from fairridge.cli.errors import BadInputError
+from fairridge.cli.errors import NOT_GRANTED, BadInputError
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of, top_of
@@ -84,7 +84,10 @@ def choose(
     seed: Seed = 0,
     separator: Separator = None,
 ) -> Result:
-    """Find the largest bound whose decisions meet a rule on new people, with confidence."""
+    """Find the largest bound whose decisions meet a rule on new people, with confidence.
+
+    The exit code is 3 if no bound meets the rule or the answer is open: nothing is saved then.
+    """
     from fairridge import choose_bound, save
 
     _refuse_times(columns.family)
@@ -118,6 +121,7 @@ def choose(
         lambda: _answer(choice, wanted, training, held_out) | {"saved": saved},
         lambda: _show(choice, training, held_out, unsaved=out is not None and saved is None),
         saved=(saved,),
+        code=0 if choice.granted else NOT_GRANTED,
     )
 
 

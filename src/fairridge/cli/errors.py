@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 
 BAD_INPUT = 2
 FAILED = 1
+# Done, and the answer is no.
+NOT_GRANTED = 3
+
+# Arguments of the library, as its messages write them: name=…, name='value', name=5, name=.
+ARGUMENT = re.compile(
+    r"(?<![\w-])([a-z][a-z_]*)=(…|'[^']*'|\"[^\"]*\"|(?:[\w+-]|\.(?=\w))+|(?=[\s.,;:)]))"
+)
+# Those that commands call otherwise.
+RENAMED = {
+    "sample_weight": "weight",
+    "sensitive_features": "sensitive",
+    "random_state": "seed",
+    "date": "made_on",
+}
 
 
 class BadInputError(Exception):
@@ -47,15 +62,30 @@ def naming(name: str) -> Iterator[None]:
         raise
 
 
+def as_options(text: str, options: Mapping[str, str]) -> str:
+    """Write arguments of the library as the options of a command, by name: ``--top 5``."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        flag = options.get(RENAMED.get(name, name))
+        if flag is None or value == "False":
+            return found.group()
+        value = value.strip("'\"")
+        return flag if value in ("", "True") else f"{flag} {value}"
+
+    return ARGUMENT.sub(option, text)
+
+
 @contextmanager
-def notes() -> Iterator[None]:
-    """Show warnings as notes, one line each, once."""
+def notes(write: Callable[[str], str] = str) -> Iterator[None]:
+    """Show warnings as notes, one line each, once, as `write` words them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield
         finally:
-            for message in dict.fromkeys(_one_line(str(warning.message)) for warning in caught):
+            found = (write(_one_line(str(warning.message))) for warning in caught)
+            for message in dict.fromkeys(found):
                 sys.stderr.write(f"note: {message}\n")
 
 

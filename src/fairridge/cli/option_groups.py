@@ -222,7 +222,7 @@ class ModelOptions:
         class_weight_of(self.class_weight)
 
 
-def gathered(*, omit: Sequence[str] = ()) -> Callable[[Command], Callable[..., None]]:
+def gathered(*, omit: Sequence[str] = ()) -> Callable[[Command], Callable[..., int]]:
     """Let a command take records of options, and its users the options themselves.
 
     A command that returns a `Result` also gets the option --json.
@@ -234,18 +234,20 @@ def gathered(*, omit: Sequence[str] = ()) -> Callable[[Command], Callable[..., N
         for; they keep their defaults.
     """
 
-    def decorate(command: Command) -> Callable[..., None]:
+    def decorate(command: Command) -> Callable[..., int]:
         hints = get_type_hints(command, include_extras=True)
         has_result = hints.pop("return") is Result
         groups = {name: _options(kind, omit) for name, kind in hints.items() if is_dataclass(kind)}
 
         @wraps(command)
-        def called(*, as_json: bool = False, **values: Any) -> None:
+        def called(*, as_json: bool = False, **values: Any) -> int:
             for name, options in groups.items():
                 values[name] = hints[name](**{item.name: values.pop(item.name) for item in options})
             result = command(**values)
-            if result is not None:
-                result.report(as_json)
+            if result is None:
+                return 0
+            result.report(as_json)
+            return result.code
 
         # The options of a record stand in its place.
         parameters = [

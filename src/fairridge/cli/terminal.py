@@ -87,11 +87,14 @@ class Result:
         Return it for JSON, or print it for people.
     saved : tuple of (str or None)
         Files that were written, if any.
+    code : int
+        The exit code of the command.
     """
 
     facts: Callable[[], Any]
     show: Callable[[], None]
     saved: tuple[str | None, ...] = ()
+    code: int = 0
 
     def report(self, as_json: bool) -> None:
         """Print JSON and nothing else, or what people read."""

@@ -74,8 +74,7 @@ def require_offsets(known: tuple[str, ...], offset: Any, estimator_name: str) ->
         missing = next((name for name in known if name not in given), known[-1])
         raise ValueError(
             f"this {estimator_name} was fitted with an {missing}, without which its predictions "
-            f"cannot be compared with responses: pass {missing}=… here, too (on the command line: "
-            f"--{missing} NAME)."
+            f"cannot be compared with responses: pass {missing}=… here, too."
         )
 
 

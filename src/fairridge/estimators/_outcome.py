@@ -226,8 +226,7 @@ def _warn_of_unlogged(training: Training) -> None:
         warn_user(
             f"the offset has positive values only, from {low:g} to {high:g}, and looks like an "
             "exposure: an offset is added to the linear predictor, so that means are multiplied "
-            "by its exponential. Pass exposures as exposure=… (on the command line: --exposure), "
-            "or take their logarithm.",
+            "by its exponential. Pass exposures as exposure=…, or take their logarithm.",
             DataWarning,
         )
 

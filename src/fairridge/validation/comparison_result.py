@@ -65,9 +65,12 @@ TABLES = {
     "In training": _BOUND | _TRAINING,
 }
 LEGEND = (
-    "means, η: shares of predicted means and of the linear predictor that S explains. gap: "
-    "largest difference of decisions between groups. ratio: lowest adverse impact ratio. "
-    "uses S: whether predictions change with it. ±: standard error over the folds."
+    "r: the bound. means, η: shares of predicted means and of the linear predictor that S "
+    "explains. gap: largest difference of decisions between groups. ratio: lowest adverse impact "
+    "ratio. TPR gap: largest difference of true positive rates between groups. max corr.: largest "
+    "|correlation| "
+    "of predictions with a column of S. KS: largest Kolmogorov–Smirnov distance of a group from "
+    "the others. uses S: whether predictions change with it. ±: standard error over the folds."
 )
 
 

@@ -216,6 +216,5 @@ def _require_same_model(
     if model.n_rows_ != training.n_rows or gap > 1e-6 * problem.null_deviance:
         raise ValueError(
             "these are not the data that the model was fitted to: the fit differs. Pass the "
-            "training data; or, for a report on rows that it has not seen, new_rows=True "
-            "(--new-rows on the command line)."
+            "training data; or, for a report on rows that it has not seen, new_rows=True."
         )
