@@ -94,3 +94,12 @@ def test_a_condition_beyond_floating_point_is_infinite():
     """Its square overflows: many collinear 0/1 columns can have such a triangle."""
     assert _condition_of_triangle(np.diag([1.0, 1e-200])) == np.inf
     assert _condition_of_triangle(np.diag([1.0, 0.1])) == pytest.approx(100.0)
+
+
+def test_the_condition_of_hundreds_of_levels_is_not_overestimated():
+    """LAPACK's estimate of sums of absolute values exceeds it a thousandfold."""
+    levels = np.eye(301)[np.arange(3010) % 301][:, 1:]
+    levels = (levels - levels.mean(axis=0)) / levels.std(axis=0)
+    root = np.linalg.qr(levels, mode="r")
+    expected = np.linalg.cond(root) ** 2
+    assert 0.8 * expected < _condition_of_triangle(root) < 1.01 * expected

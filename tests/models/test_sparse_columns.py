@@ -61,7 +61,7 @@ def test_a_newton_step_is_that_of_the_whole_system(case):
     penalty = np.diag([0.0, 1.0, 2.0])
     gamma, slope = rng.normal(size=(P, m)), rng.normal(size=(N, m))
     model = SparseModel(case.columns, gamma, slope, curvature, ridge, penalty)
-    found, _ = model.newton_step(model.gradient(), tol=1e-13, most=500)
+    found, _ = model.newton_step(tol=1e-13, most=500)
 
     # Level and α, which move with γ, stand before it.
     Z = np.hstack([case.columns.span, case.V])

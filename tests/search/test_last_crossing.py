@@ -219,3 +219,18 @@ def test_a_value_that_falls_slowly_is_bounded():
 
     choice = choose(sparse(slow, 0.1), 0.1)
     np.testing.assert_allclose(choice.lambda_, np.expm1(9.0), rtol=1e-8)
+
+
+def test_a_void_bound_ends_the_search():
+    """Where every λ > 0 fits alike, the first one that meets the bound is the answer."""
+    values = sparse_profile(
+        lambda x: 0.2 if x == 0.0 else 0.0,
+        1.0,
+        1.0,
+        np.inf,
+        np.array([0.05]),
+        is_void=lambda lambda_, r: True,
+    )
+    choice = values.choose(0.05, 1e-10, 100)
+    assert choice.status == "separated"
+    assert choice.lambda_ == min(x for x in values.grid if x > 0.0)

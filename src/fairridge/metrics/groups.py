@@ -17,6 +17,8 @@ from fairridge.data.columns import MISSING
 
 # Groups of a numeric attribute.
 BINS = 4
+# Rows that are looked at first.
+FIRST_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -164,12 +166,14 @@ def _of_numbers(
     column: NDArray[Any], weight: Floats, bins: int
 ) -> tuple[tuple[str, ...], Integers]:
     """Return names and codes of groups of numbers: values, or intervals of equal weight."""
-    values, codes = np.unique(column, return_inverse=True)
-    if len(values) <= max(bins, 2):
-        return tuple(_distinct(values.tolist()).values()), codes
+    few = max(bins, 2)
+    if len(np.unique(column[:FIRST_ROWS])) <= few:  # many values show before all are sorted
+        values, codes = np.unique(column, return_inverse=True)
+        if len(values) <= few:
+            return tuple(_distinct(values.tolist()).values()), codes
     numbers = column.astype(np.float64)
     edges = quantile_edges(numbers, weight, bins)
-    ends = [float(values[0]), *edges.tolist(), float(values[-1])]
+    ends = [float(numbers.min()), *edges.tolist(), float(numbers.max())]
     text = _distinct(ends)
     labels = tuple(
         f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))

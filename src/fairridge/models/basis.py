@@ -29,9 +29,11 @@ import scipy.linalg
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.engines import Engine, Moments, binary_columns, triangular_factor
-from fairridge.solvers.spectrum import Spectrum, spectrum_of
+from fairridge.solvers.spectrum import Spectrum, solve_upper, spectrum_of
 
 WELL_CONDITIONED = 1e5
+# Steps of the method of powers: to about a tenth.
+POWERS = 20
 # A residual this small against the response has lost its digits in the scatter matrix.
 TINY_RESIDUAL = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
@@ -124,14 +126,30 @@ def _condition(R: Floats, n_targets: int) -> float:
 
 
 def _condition_of_triangle(root: Floats) -> float:
-    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²)."""
+    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²).
+
+    LAPACK's estimate is of sums of absolute values, and up to k² times as large. For hundreds
+    of levels it would send most data back to the rows, so that powers decide.
+    """
     if not root.size:
         return 1.0
     if root.shape[0] < root.shape[1]:
         return np.inf
     reciprocal, _ = scipy.linalg.lapack.dtrcon(root)
     # A reciprocal below 10⁻¹⁵⁴ has no square in floating point.
-    return np.inf if reciprocal < 1e-150 else float(reciprocal) ** -2
+    estimate = np.inf if reciprocal < 1e-150 else float(reciprocal) ** -2
+    undecided = WELL_CONDITIONED < estimate <= WELL_CONDITIONED * len(root) ** 2
+    return _condition_by_powers(root) if undecided else estimate
+
+
+def _condition_by_powers(root: Floats) -> float:
+    """Estimate the same by the method of powers, for rootᵀroot and for its inverse."""
+    largest = smallest = np.random.default_rng(0).standard_normal(len(root))
+    for _ in range(POWERS):
+        largest = root.T @ (root @ (largest / np.linalg.norm(largest)))
+        smallest = smallest / np.linalg.norm(smallest)
+        smallest = solve_upper(root, solve_upper(root, smallest, transposed=True))
+    return float(np.linalg.norm(largest) * np.linalg.norm(smallest))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ from fairridge.solvers import Point
 
 # A value this near to a bound is wanted to all digits.
 NEAR_BOUND = 1e-3
+# Part of what a bound takes of the explained deviance that is nothing beside it.
+NO_LOSS = 1e-6
 # Numbers in [S, X] up to which a finer scan costs milliseconds.
 FEW_NUMBERS = 20_000
 
@@ -94,8 +96,7 @@ class GLMProblem(PenalizedProblem):
 
     def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""
-        if self.starts_folds:
-            start_near(self.minima, starts)
+        start_near(self.minima, starts)
 
     # ------------------------------------------------------------------- fits
 
@@ -268,8 +269,21 @@ class GLMProblem(PenalizedProblem):
             self.minima.ceiling,
             bounds,
             peek=lambda x: self._predicted(definition, x),
+            is_void=self._is_void,
             **self._scan(definition),
         )
+
+    def _is_void(self, lambda_: float, r: float) -> bool:
+        """Whether coefficients at infinity make up for a λ, so that a bound takes nothing.
+
+        Levels without events bring S back into all other rows. Then the deviance is the same at
+        every λ, and a search for the last of them that meets the bound would find rounding.
+        """
+        here, free = self.minima.visited(lambda_), self.minima.visited(0.0)
+        if here is None or here.separated is None or free is None:
+            return False
+        explained = abs(self.minima.start.deviance - free.deviance)
+        return here.deviance - free.deviance <= NO_LOSS * r * explained
 
     def _checked(
         self, definition: Definition, bounds: Floats, chosen: list[Choice]

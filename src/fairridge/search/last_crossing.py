@@ -30,6 +30,8 @@ LARGEST_STEP = 10.0
 NEXT_TO_NOTHING = 1e-20
 # Values through which to interpolate.
 NODES = 8
+# Part of a bound up to which the value at a λ is next to nothing.
+NO_VALUE = 1e-3
 # Multiple of the typical λ at which a definition that rises from λ = 0 shows it,
 HILL = 3e-3
 # and how high it may rise, relative to its value at λ = 0.
@@ -44,6 +46,8 @@ class PenaltyProfile:
     grid: Floats  # λ, from 0 (or from where all bounds of interest are exceeded) on
     values: Floats  # the definition there
     ceiling: float = np.inf  # the smallest λ with α = 0
+    # Whether a bound is void at a λ where next to nothing is left: no smaller λ fits better.
+    is_void: Callable[[float, float], bool] = lambda lambda_, r: False
 
     @cached_property
     def _known(self) -> dict[float, float]:
@@ -62,6 +66,9 @@ class PenaltyProfile:
             return Choice(float(self.grid[-1]), status, 1)  # type: ignore[arg-type]
         last = int(np.flatnonzero(above)[-1])
         crossings = int(np.count_nonzero(np.diff(above.astype(int))))
+        beyond = float(self.grid[last + 1])
+        if self.values[last + 1] <= NO_VALUE * r and self.is_void(beyond, r):
+            return Choice(beyond, "separated", crossings)
         lambda_, converged = self._root(last, r, tol, max_iter)
         return Choice(lambda_, "converged" if converged else "not-converged", crossings)
 
@@ -178,6 +185,7 @@ def sparse_profile(
     reach: float = 0.0,
     peek: Value | None = None,
     slope: Value | None = None,
+    is_void: Callable[[float, float], bool] = lambda lambda_, r: False,
 ) -> PenaltyProfile:
     """Evaluate a definition that costs passes over the rows, at few λ.
 
@@ -209,6 +217,8 @@ def sparse_profile(
         The definition at a λ next to 0, approximately and for less.
     slope : callable, optional
         d log value / d log λ at a λ that was visited, if it is known.
+    is_void : callable, optional
+        Whether a model at a visited λ fits as well as that at λ = 0, for a bound.
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
@@ -229,7 +239,7 @@ def sparse_profile(
     if not positive.size or wanted.min() == 0.0 or scan.last > least:
         scan.visit(ceiling)
     grid = np.array(sorted(scan.known))
-    return PenaltyProfile(value, grid, np.array([scan.known[x] for x in grid]), ceiling)
+    return PenaltyProfile(value, grid, np.array([scan.known[x] for x in grid]), ceiling, is_void)
 
 
 @dataclass(frozen=True)

@@ -355,6 +355,10 @@ class PenalizedGLM:
         self._rough[lambda_] = self._minimized(lambda_, ROUGH)
         return self._rough[lambda_]
 
+    def visited(self, lambda_: float) -> Point | None:
+        """Return the minimum at a λ to the digits that were asked for; None if it was not."""
+        return self._points.get(lambda_) or self._rough.get(lambda_)
+
     def possible_error(self, lambda_: float, point: Point) -> float:
         """Share of the explained deviance that a minimum may still be off by."""
         step, _ = self.objective(lambda_).step(point)
@@ -379,11 +383,13 @@ class PenalizedGLM:
         nearest = self._rough.get(lambda_) or self._nearest(lambda_, objective)
         # Coefficients that grew large at another λ can be worse than none at this one.
         start = nearest if np.isinf(lambda_) else min(nearest, self.start, key=objective.value)
+        # If there is a limit instead of a minimum, where λ = 0 ends must not depend on what
+        # was asked before.
+        if lambda_ == 0.0 and start.separated is not None:
+            start = self.start
         # Without a minimum a sample is of no use, and passes from it need not go on for long.
         most = self.max_iter if objective.nearby is None else min(self.max_iter, MOST_PASSES)
         minimum = minimize(objective, start, most, close)
-        # If there is a limit instead of a minimum, where λ = 0 ends must not depend on what
-        # was asked before.
         started = start is not self.start or objective.nearby is not None
         loose = lambda_ == 0.0 and started and self._is_loose(objective, minimum)
         if loose or (started and not minimum.converged):

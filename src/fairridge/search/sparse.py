@@ -11,11 +11,12 @@ from fairridge._typing import Floats
 from fairridge.fairness import Definition
 from fairridge.models import Fit
 from fairridge.models.spaces import Space, SparseFeatures
-from fairridge.models.spaces.newton_direction import SparseModel
+from fairridge.models.spaces.newton_direction import SparseModel, relative_length
+from fairridge.search.fold_starts import FoldStart
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
 
 # Length of a Newton step, relative to γ, that is left alone,
-CLOSE = 1e-10
+CLOSE = 1e-11
 # and that may be left alone if it has stopped shrinking: rounding.
 ROUNDING = 1e-7
 # Residual at which conjugate gradients stop: a gaussian model is done then, others step again.
@@ -25,7 +26,7 @@ MEASURED = 1e-2
 # Far from a minimum a Newton step is not worth more digits than this part of its length,
 FORCING = 0.1
 # nor a search for the bound before steps have become as short as this.
-FAR = 1e-3
+FAR = 1e-2
 # Products of conjugate gradients per direction, rounds of growth, and steps per round.
 MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
 # Rounds that steps may take to become half as long.
@@ -51,14 +52,28 @@ class SparseProblem(PenalizedProblem):
         self, features: SparseFeatures, problem_in: Callable[[Space], PenalizedProblem]
     ) -> None:
         self._problem_in = problem_in
-        self._set_up(features)
+        self.space, self.inner = features, problem_in(features)
         self.family, self.definition = self.inner.family, self.inner.definition
         self.settings = self.inner.settings
         self._grow_from_nothing()
 
-    def _set_up(self, features: SparseFeatures) -> None:
-        """Continue in other features; models found so far keep theirs."""
-        self.space, self.inner = features, self._problem_in(features)
+    def _set_up(self, features: SparseFeatures, models: Iterable[tuple[Fit, float]] = ()) -> None:
+        """Continue in other features, from models in those before and their values.
+
+        Models found so far keep their features.
+        """
+        before, self.space, self.inner = self.space, features, self._problem_in(features)
+        q, basis = len(features.basis.center_sensitive), features.basis
+        starts = []
+        for fit, value in models:
+            _, intercepts, raw = fit.place
+            of_features = raw[:, q:] @ before.directions.T @ features.directions
+            raw = np.column_stack([intercepts, raw[:, :q], of_features])
+            place = fit.lambda_ / basis.weight
+            starts.append(
+                FoldStart.at(features.engine, self.family, basis.center, raw, place, value)
+            )
+        self.inner.start_near(starts)
 
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound: in features, until these suffice for all."""
@@ -66,7 +81,8 @@ class SparseProblem(PenalizedProblem):
         for _ in range(MOST_ROUNDS):
             solutions = self.inner.solve(bounds)
             fits = [_in_features(solution.fit) for solution in solutions]
-            lengths.append(self._grown(fits + self.inner.references))
+            values = {solution.fit.lambda_: solution.achieved for solution in solutions}
+            lengths.append(self._grown(fits + self.inner.references, values))
             if lengths[-1] <= CLOSE or _is_rounding(lengths):
                 return solutions
         return [
@@ -105,20 +121,20 @@ class SparseProblem(PenalizedProblem):
         """Return columns that separate the responses, each with its largest coefficient."""
         return self.inner.separating_columns(fits)
 
-    def _grown(self, fits: list[Fit]) -> float:
+    def _grown(self, fits: list[Fit], values: dict[float, float]) -> float:
         """Grow until features suffice for some digits at these λ; return the first length.
 
         Fits at given λ cost fewer passes than a search for them.
         """
-        length = first = self._grow(fits)
+        length = first = self._grow(fits, values)
         lambda_ = np.array([fit.lambda_ for fit in fits])
         for _ in range(MOST_ROUNDS):
             if length <= FAR:
                 break
-            length = self._grow(self.inner.solved_at(lambda_))
+            length = self._grow(self.inner.solved_at(lambda_), values)
         return first
 
-    def _grow(self, fits: list[Fit]) -> float:
+    def _grow(self, fits: list[Fit], values: dict[float, float]) -> float:
         """Add to the features what some models lack; return the length of that, relative to γ.
 
         Nothing is added if it is negligible. Models at similar λ lack the same, so the
@@ -127,15 +143,15 @@ class SparseProblem(PenalizedProblem):
         if self.family.least_squares:
             fits = fits[:1]  # β is the same at every λ
         different = sorted({fit.lambda_: fit for fit in fits}.values(), key=lambda fit: fit.lambda_)
-        lacking = np.array([self._lacks(fit) for fit in different])
-        self.space.engine.passes += len(lacking)
-        # The worst of every neighborhood: the worst of all would be neighbors.
-        groups = np.array_split(np.arange(len(lacking)), min(MOST_STEPS, len(lacking)))
-        worst = [different[group[np.argmax(lacking[group])]] for group in groups]
-        parts = [self._step(self._model_of(fit)) for fit in worst]
+        if len(different) > MOST_STEPS:
+            different = self._worst(different)
+        parts = [self._step(self._model_of(fit)) for fit in different]
         longest = max(length for _, length in parts)
         if longest > CLOSE:
-            self._set_up(self.space.grown(np.hstack([step for step, _ in parts])))
+            # A path goes on from bound to bound, so that models of some help little.
+            known = [(fit, values[fit.lambda_]) for fit in different if fit.lambda_ in values]
+            grown = self.space.grown(np.hstack([step for step, _ in parts]))
+            self._set_up(grown, known if len(values) == 1 else ())
         return longest
 
     def _grow_from_nothing(self) -> None:
@@ -149,20 +165,21 @@ class SparseProblem(PenalizedProblem):
         step, _ = self._step(model)
         self._set_up(self.space.grown(step))
 
-    def _lacks(self, fit: Fit) -> float:
-        """Return about how long a Newton step is, relative to γ."""
-        model = self._model_of(fit)
-        return _relative(model.gradient() / model.diagonal(), model.gamma)
+    def _worst(self, fits: list[Fit]) -> list[Fit]:
+        """Return the fit that lacks most of every neighborhood: the worst of all are neighbors."""
+        lacking = np.array([self._model_of(fit).lacks for fit in fits])
+        self.space.engine.passes += len(lacking)
+        groups = np.array_split(np.arange(len(lacking)), MOST_STEPS)
+        return [fits[group[np.argmax(lacking[group])]] for group in groups]
 
     def _step(self, model: SparseModel) -> tuple[Floats, float]:
         """Return a Newton step, and its length relative to γ."""
-        gradient = model.gradient()
-        about = _relative(gradient / model.diagonal(), model.gamma)
+        about = model.lacks
         best = EXACT if self.family.least_squares else max(INEXACT, FORCING * about)
         tol = min(max(best, EXACT / about), MEASURED) if about > 0.0 else MEASURED
-        step, count = model.newton_step(gradient, tol=tol, most=MOST_PRODUCTS)
+        step, count = model.newton_step(tol=tol, most=MOST_PRODUCTS)
         self.space.engine.passes += count
-        return step, _relative(step, model.gamma)
+        return step, relative_length(step, model.gamma)
 
     def _model_of(self, fit: Fit) -> SparseModel:
         """Return a model in features as one of all columns."""
@@ -211,9 +228,3 @@ def _in_features(fit: Fit) -> Fit:
 def _is_rounding(lengths: list[float]) -> bool:
     """Whether steps are short, and have long stopped becoming shorter."""
     return len(lengths) > PATIENCE and 2.0 * lengths[-1] > min(lengths[:-PATIENCE]) <= ROUNDING
-
-
-def _relative(step: Floats, gamma: Floats) -> float:
-    """Return the length of a step, relative to where it ends."""
-    length = float(np.linalg.norm(step))
-    return length / max(float(np.linalg.norm(gamma + step)), length) if length > 0.0 else 0.0

@@ -60,7 +60,8 @@ class WholeModel:
         """
         problem: Any = self.model._problem_on(train, self.training.response.on(train))
         if self.starts and rest is not None:
-            problem.start_near(tuple(start.without(rest) for start in self.starts))
+            if problem.starts_folds:
+                problem.start_near(tuple(start.without(rest) for start in self.starts))
         elif self.warm_start is not None:
             problem.start_from(self.warm_start)
         return problem

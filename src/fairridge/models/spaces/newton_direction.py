@@ -11,8 +11,8 @@ with γ, and are eliminated. No matrix is formed but that of T.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -34,48 +34,67 @@ class SparseModel:
     # of [1, S], which are T, of shape (t, t).
     penalty: Floats
 
+    @cached_property
     def gradient(self) -> Floats:
-        """Return g, of shape (p, m)."""
+        """g, of shape (p, m)."""
         return self.columns.transposed(self.slope) + 2.0 * self.ridge * self.gamma
 
+    @cached_property
     def diagonal(self) -> Floats:
-        """Return about the diagonal of the system: as if all rows had the mean curvature."""
+        """About the diagonal of the system: as if each column's rows had their mean curvature."""
         columns = self.columns
-        mean = np.einsum("naa->a", self.curvature) / columns.weights.sum()
+        curvature = np.einsum("naa->na", self.curvature)
+        mean = columns.variances(curvature) * columns.per_variance
         squares = columns.squares / columns.scale**2
         return squares[:, None] * mean + 2.0 * self.ridge
 
-    def newton_step(self, gradient: Floats, *, tol: float, most: int) -> tuple[Floats, int]:
+    @property
+    def lacks(self) -> float:
+        """About how long a Newton step is, relative to γ."""
+        return relative_length(self.gradient / self.diagonal, self.gamma)
+
+    def newton_step(self, *, tol: float, most: int) -> tuple[Floats, int]:
         """Return Δ, of shape (p, m), and how many products with V and Vᵀ it took."""
-        eliminate = self._eliminate()
+        product = partial(self._product, *self._of_span())
+        return conjugate_gradients(product, -self.gradient, self.diagonal, tol=tol, most=most)
 
-        def product(direction: Floats) -> Floats:
-            along = self._curved(self.columns.times(direction))
-            along = self.columns.transposed(along - eliminate(along))
-            along += 2.0 * self.ridge * direction
-            return along
-
-        return conjugate_gradients(product, -gradient, self.diagonal(), tol=tol, most=most)
-
-    def _eliminate(self) -> Callable[[Floats], Floats]:
-        """Return the map from Cx to CT(TᵀCT + K)⁻¹TᵀCx."""
-        m, t = self.curvature.shape[1], len(self.penalty)
-        T = self.columns.span[:, :t]
-        system = np.empty((t, m, t, m))
+    def _of_span(self) -> tuple[Floats, Floats]:
+        """Return HᵀCH of the span H of [1, S], and (TᵀCT + K)⁻¹, of shapes (sm, sm), (tm, tm)."""
+        H, m, t = self.columns.span, self.curvature.shape[1], len(self.penalty)
+        s = H.shape[1]
+        pairs = np.empty((s, m, s, m))
         for a in range(m):
             for b in range(m):
-                system[:, a, :, b] = T.T @ (self.curvature[:, a, b, None] * T)
-        system = system.reshape(t * m, t * m) + np.kron(self.penalty, np.eye(m))
-        inverse = np.linalg.pinv(system, hermitian=True)
+                pairs[:, a, :, b] = H.T @ (self.curvature[:, a, b, None] * H)
+        curved = pairs.reshape(s * m, s * m)
+        system = curved[: t * m, : t * m] + np.kron(self.penalty, np.eye(m))
+        return curved, np.linalg.pinv(system, hermitian=True)
 
-        def eliminate(along: Floats) -> Floats:
-            moved = inverse @ (T.T @ along).ravel()
-            return self._curved(T @ moved.reshape(t, m))
+    def _product(self, curved: Floats, inverse: Floats, direction: Floats) -> Floats:
+        """Return the system times a direction.
 
-        return eliminate
+        V = (X − HA)D⁻¹, and T are columns of H: what is subtracted along H, by V and by the
+        elimination of T, is found in small matrices, so that rows are read four times in all.
+        """
+        columns, m = self.columns, direction.shape[1]
+        product, along = columns.in_parts(direction)
+        on_span = (columns.span.T @ self._curved(product)).ravel() - curved @ along.ravel()
+        moved = inverse @ on_span[: len(inverse)]
+        along.ravel()[: len(inverse)] += moved
+        product -= columns.span @ along
+        on_span -= curved[:, : len(inverse)] @ moved
+        out = columns.from_parts(self._curved(product), on_span.reshape(-1, m))
+        out += 2.0 * self.ridge * direction
+        return out
 
     def _curved(self, x: Floats) -> Floats:
         """Cx for one vector of linear predictors per row."""
         if x.shape[1] == 1:
             return self.curvature[:, 0] * x
         return np.einsum("nab,nb->na", self.curvature, x)
+
+
+def relative_length(step: Floats, gamma: Floats) -> float:
+    """Return the length of a step, relative to where it ends."""
+    length = float(np.linalg.norm(step))
+    return length / max(float(np.linalg.norm(gamma + step)), length) if length > 0.0 else 0.0

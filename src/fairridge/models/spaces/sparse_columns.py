@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab, SparseSlab
@@ -43,18 +44,28 @@ class SparseColumns:
 
     def times(self, gamma: Floats) -> Floats:
         """V times coefficients of shape (p, m)."""
-        beta = gamma * self._per_scale[:, None]
-        product, start = -self.span @ (self.along @ beta), 0
-        for piece in self.pieces:
-            product += piece.values @ beta[start : start + piece.width]
-            start += piece.width
+        product, along = self.in_parts(gamma)
+        product -= self.span @ along
         return product
+
+    def in_parts(self, gamma: Floats) -> tuple[Floats, Floats]:
+        """Return XD⁻¹ and AD⁻¹ times coefficients: V times them is the first − H·the second."""
+        beta = gamma * self._per_scale[:, None]
+        ends = np.cumsum([piece.width for piece in self.pieces[:-1]], dtype=np.intp)
+        parts = zip(self.pieces, np.split(beta, ends), strict=True)
+        product = sum((piece.values @ part for piece, part in parts), np.zeros(()))
+        return product, self.along @ beta
 
     def transposed(self, vectors: Floats) -> Floats:
         """Vᵀ times vectors of shape (n, m)."""
+        return self.from_parts(vectors, self.span.T @ vectors)
+
+    def from_parts(self, vectors: Floats, on_span: Floats) -> Floats:
+        """Return the same, given Hᵀ times the vectors."""
         product = self.products(vectors)
-        product -= self.along.T @ (self.span.T @ vectors)
-        return product * self._per_scale[:, None]
+        product -= self.along.T @ on_span
+        product *= self._per_scale[:, None]
+        return product
 
     def products(self, vectors: Floats) -> Floats:
         """Xᵀ times vectors of shape (n, m)."""
@@ -65,6 +76,17 @@ class SparseColumns:
         for _ in range(2):  # twice is enough for orthogonality
             vectors = vectors - self.span @ ((self.span * self.weights[:, None]).T @ vectors)
         return vectors
+
+    def variances(self, weights: Floats) -> Floats:
+        """Return Σ c(x − x̄)² of the columns of X, for weights c of shape (n, m)."""
+        squares = np.concatenate([_squared(piece).T @ weights for piece in self.pieces])
+        return np.maximum(squares - self.products(weights) ** 2 / weights.sum(axis=0), 0.0)
+
+    @cached_property
+    def per_variance(self) -> Floats:
+        """Reciprocals of the same for the weights of the rows; 0 for constants, of shape (p, 1)."""
+        total = self.variances(self.weights[:, None])
+        return np.where(total > 0.0, 1.0 / np.where(total > 0.0, total, 1.0), 0.0)
 
     @cached_property
     def _per_scale(self) -> Floats:
@@ -131,6 +153,14 @@ class SparseSpectrum(Spectrum):
     def _fitted(self, coefficients: Floats) -> Floats:
         flat = coefficients.reshape(-1, len(self.scale))
         return self._columns.times((flat * self.scale).T)
+
+
+def _squared(piece: Numbers) -> Any:
+    """Return the squares of the numbers of a piece."""
+    if isinstance(piece, Slab):
+        return piece.values**2
+    values: Any = piece.values
+    return sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
 
 
 def _columns(pieces: tuple[Numbers, ...], places: Integers, n_rows: int) -> Floats:
