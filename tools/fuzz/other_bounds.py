@@ -297,8 +297,9 @@ def _given_controls(problem: Problem, columns: Columns, raw: Floats) -> OtherBou
     beta = raw[:, 1 + q + c :].T
     eta = raw[:, 0] + columns.raw @ raw[:, 1:].T
     # Of S̃ alone: Ũ has nothing of it. Of collinear columns the penalty wants the shortest α.
-    unit = np.sqrt(weighted_mean(S**2, w)) if problem.standardize else np.ones(q)
-    root = np.sqrt(w)[:, None]
+    unit, root = np.sqrt(weighted_mean(S**2, w)), np.sqrt(w)[:, None]
+    if not problem.standardize and np.linalg.matrix_rank(root * over(S, unit), rtol=1e-9) < q:
+        unit = np.ones(q)  # otherwise α is the same in all units, and small ones cost digits
     alpha = np.linalg.lstsq(root * over(S, unit), root * (eta - eta.mean(axis=0)), rcond=1e-9)[0]
     alpha = over(alpha.T, unit).T
     rest = eta - S @ alpha - U @ beta
