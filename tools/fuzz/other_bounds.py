@@ -280,7 +280,9 @@ def _gain(
         lengths = np.linalg.norm(held, axis=1, keepdims=True)
         _, sizes, V = np.linalg.svd(over(held.T, lengths[:, 0]).T)
         kept = V[np.count_nonzero(sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)) :].T
-        H, g, noise = kept.T @ H @ kept, kept.T @ g, np.abs(kept).T @ noise
+        # Directions have rounding errors of their own, of a gradient that is held at zero.
+        turned = 1e2 * EPS * float(size.max(initial=0.0))
+        H, g, noise = kept.T @ H @ kept, kept.T @ g, np.abs(kept).T @ noise + turned
     return decrement(H, g, noise) / deviance_scale(columns, eta, columns.null)
 
 
