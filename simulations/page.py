@@ -192,8 +192,10 @@ def hard_table(table: pd.DataFrame) -> pd.DataFrame:
     keys = ["population", "model", "n"]
     level = [f"exceeds r, δ = {100 * (1.0 - value):.0f} %" for value in table["confidence"]]
     found = _by(table.assign(shown=_exceeds(table, table["refused"]), level=level), keys, "level")
+    # The wide table has an order of its own.
     first = table.drop_duplicates(keys)
-    return found.assign(refused=percent(first["refused"]), samples=list(first["seeds"]))
+    others = first[keys].assign(refused=percent(first["refused"]), samples=list(first["seeds"]))
+    return first[keys].merge(found, on=keys).merge(others, on=keys)
 
 
 def hard_plot(table: pd.DataFrame) -> Any:

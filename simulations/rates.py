@@ -27,8 +27,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"model": BLIND, "n": 400},
     {"model": BLIND, "n": 1000},
 ]
-REPEATS, QUICK = 100, 2
-MORE = {CONTROLS: 2, BLIND: 4}
+REPEATS, QUICK = 2000, 2
 BOUND = 0.05
 LEVELS = {RATES: 0.95, CONTROLS: 0.9, BLIND: 0.9}
 MANY = 400_000
