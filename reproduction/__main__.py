@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fairridge.outputs import is_same_file
 from reproduction.experiments import EXPERIMENTS
@@ -75,9 +75,18 @@ def _terminable() -> Iterator[None]:
     STOPPED.clear()
     signals = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, stop) for number in signals]
+    report = sys.unraisablehook
+
+    def quietly(lost: Any) -> None:
+        # What a finalizer loses is not lost: the run ends after this part.
+        if lost.exc_type is not KeyboardInterrupt:
+            report(lost)
+
+    sys.unraisablehook = quietly
     try:
         yield
     finally:
+        sys.unraisablehook = report
         for number, handler in zip(signals, before, strict=True):
             signal.signal(number, handler)
 

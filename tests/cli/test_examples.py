@@ -80,7 +80,11 @@ def test_every_command_runs_from_a_wheel_in_an_empty_folder(installed, tmp_path)
     place, *found = json.loads(done.stdout)
     assert Path(place).is_relative_to(installed.parent)
     assert [line for line, *_ in found] == wanted
-    failed = [f"{line}: {code} {error}" for line, code, _, error in found if code != 0]
+    # A choice that grants nothing, as that of the example, has a code of its own.
+    codes = {line: (0, 3) if line.startswith("fairridge choose") else (0,) for line in wanted}
+    failed = [
+        f"{line}: {code} {error}" for line, code, _, error in found if code not in codes[line]
+    ]
     assert not failed
     for line, _, out, _ in found:
         assert out or "--out" in line, line

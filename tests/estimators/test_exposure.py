@@ -277,7 +277,7 @@ def test_sources_refuse_exposures_that_mean_nothing(claims):
 def test_an_exposure_that_is_passed_as_offset_is_noticed(claims, offset):
     X, _, e, _ = claims
     y = np.random.default_rng(1).poisson(3.0 * offset(e) / offset(e).mean())
-    with pytest.warns(DataWarning, match=r"looks like an exposure.*--exposure"):
+    with pytest.warns(DataWarning, match=r"looks like an exposure.*exposure=…"):
         fair().fit(X, y, offset=offset(e))
 
 

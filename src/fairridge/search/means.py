@@ -544,7 +544,7 @@ class MeanProblem(GLMProblem):
         self, space: MeanObjective, state: MeanState, goals: Sequence[Goal]
     ) -> MeanState | None:
         """Follow the minima to several bounds, from a state or from others."""
-        strictest = min(goal.share for goal in goals if not goal.held)
+        strictest = min((goal.share for goal in goals if not goal.held), default=0.0)
         of_all = [Goal(0, strictest), self._free_objective.totals]
         for origin, start in self._starts(state, of_all):
             here = replace(space, gone=origin.gone)
