@@ -20,7 +20,7 @@ from fairridge._typing import Booleans, Floats
 from fairridge.fairness import Definition
 from fairridge.models import Fit, Isolation
 from fairridge.search.glm import GLMProblem
-from fairridge.search.mean_objective import TOO_LARGE, MeanObjective, mean_objective
+from fairridge.search.mean_objective import MOST_STEPS, TOO_LARGE, MeanObjective, mean_objective
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point
@@ -39,8 +39,6 @@ MIDDLE = (1.0, 20.0, 400.0)
 EASE, LEAST_EASE = 1e-2, 1e-11
 # Factors from one of them to the next, and the ridge below which minima do not jump.
 EASING, NO_DESCENT = (0.1, 0.3, 0.6), 1e-8
-# Newton steps for each of them.
-MOST_STEPS = 20
 # The same next to the model at r = 0.
 FAR = 1e4
 # Step of log λ between penalties that are tried in turn, if path following failed,
@@ -280,7 +278,7 @@ class MeanProblem(GLMProblem):
             yield self._as_start(self._penalized(size))
 
     def _eased(self, goals: Sequence[Goal]) -> tuple[MeanObjective, MeanState] | None:
-        """Follow the minima under a small ridge to a bound, and let the ridge vanish.
+        """Follow the minima under a small ridge to a bound above 0, and let the ridge vanish.
 
         Separated classes have no minima but limits, where means hardly respond to anything.
         None if that fails.
@@ -299,7 +297,9 @@ class MeanProblem(GLMProblem):
             before, state = (state if smooth else None), end
             if same:
                 break
-        lambda_ = self._lambda_of(state, goals)
+        lambda_ = self._loose_objective.lambda_of(state, 0)
+        if not lambda_ > 0.0:
+            return None
         self._nearly[goals[0].share] = lambda_, self._loose_objective.point(state)
         limit = self._loose_objective.without_flat(state.at.theta, lambda_)
         return limit, MeanState(
@@ -319,8 +319,8 @@ class MeanProblem(GLMProblem):
             end = self._at_bound(space, start, goals)
             if end is not None:
                 return space, end, part == EASING[0]
-        space, lambda_ = replace(loose, ease=EASING[0] * ease), self._lambda_of(state, goals)
-        if ease > NO_DESCENT:
+        space, lambda_ = replace(loose, ease=EASING[0] * ease), loose.lambda_of(state, 0)
+        if ease > NO_DESCENT and lambda_ > 0.0:
             point = space.minimum(lambda_, space.point(state))
             if point.converged:
                 end = self._at_bound(space, space.state(point.theta, lambda_), goals)
@@ -333,11 +333,6 @@ class MeanProblem(GLMProblem):
         at = space.evaluate(guess.at.theta, guess.multipliers)
         start = MeanState(at, guess.multipliers)
         return reach(space.evaluate, start, goals, MOST_STEPS, self._limit)
-
-    def _lambda_of(self, state: MeanState, goals: Sequence[Goal]) -> float:
-        """Return λ of a state, or a large one in place of ∞."""
-        loose = self._loose_objective
-        return loose.lambda_of(state, 0) if goals[0].share > 0.0 else FAR * loose.typical
 
     def _penalized(self, size: float) -> tuple[float, Point]:
         """Return λ in units of the typical one, and the minimum at it from the null model.
