@@ -123,6 +123,19 @@ def test_mean_opportunity_adds_classes(rows):
     assert abs(explained / total - 0.01) <= 1e-10
 
 
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:the fit:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_means_of_one_row_do_not_vary(seed):
+    rng = np.random.default_rng(seed)
+    S, y = rng.normal(size=(5, 3)), np.arange(5) == 2
+    weight = np.exp(rng.uniform(-7.0, 9.0, 5))
+    fitted = FairRidgeClassifier(0.1, definition="mean-opportunity", separation="warn")
+    fitted.fit(rng.normal(size=(5, 1)), y, sensitive_features=S, sample_weight=weight)
+    assert (fitted.unfairness_, fitted.lambda_) == (0.0, 0.0)
+    assert fitted.deviance_ <= 1e-6  # of separated rows
+
+
 def test_gaussian_models_have_the_radial_penalty(rows):
     Z, eta, _ = rows
     y = responses(eta, 0.0)["gaussian"]

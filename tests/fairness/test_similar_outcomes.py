@@ -90,3 +90,17 @@ def test_cross_validation_compares_validation_rows(distance):
     model = FairRidgeRegressor(sensitive=[0, 1], definition=IndividualFairness(distance))
     found = fairridge.cross_validate(model, Z, np.round(eta), unfairness=[0.2], cv=3).to_frame()
     assert np.isfinite(found["achieved"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:predictor column:UserWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_that_a_perfect_fit_treats_alike(seed):
+    rng = np.random.default_rng(seed)
+    S, X = rng.normal(size=(4, 3)), np.zeros((4, 1))
+    weight = np.exp(rng.uniform(-7.0, 5.0, 4))
+    y = np.array([0.75, 0.25, 0.25, 0.75])
+    model = FairRidgeRegressor(
+        0.05, family="quasi-binomial", definition=IndividualFairness(SameOutcome())
+    ).fit(X, y, sensitive_features=S, sample_weight=weight)
+    assert (model.unfairness_, model.status_) == (0.0, "inactive")
+    np.testing.assert_allclose(model.predict(X, sensitive_features=S), y)

@@ -234,12 +234,15 @@ class _Model:
         values, chain = self._bounded
         weight = 0.0 if np.isinf(lambda_) else lambda_
         g = likelihood.gradient(flat).reshape(eta.shape)
-        pull, J = np.zeros_like(eta), []
+        pull, J, rounded = np.zeros_like(eta), [], np.zeros_like(eta)
         root = np.sqrt(columns.weight * self._exposure)
         for (k, at, Q), a in zip(self._form.parts, self._form.explained(values), strict=True):
             each = np.zeros_like(eta)
             each[at, k] = root[at] * (Q @ a)
             pull += 2.0 * weight * chain(each)
+            # Means of 1000 that vary by 1e-7: their own rounding is what λ multiplies.
+            each[at, k] = root[at] * (np.abs(Q) @ (np.abs(Q).T @ np.abs(root[at] * values[at, k])))
+            rounded += 2.0 * weight * np.abs(chain(each))
             for column in Q.T:
                 each = np.zeros_like(eta)
                 each[at, k] = root[at] * column
@@ -247,6 +250,7 @@ class _Model:
         bent = 2.0 * ridge[:, None] * T
         gradient = Z.T @ (g + pull) + bent
         size = np.abs(Z).T @ (np.abs(g) + np.abs(pull)) + np.abs(bent)
+        size = size + 1e-2 * np.abs(Z).T @ rounded
         H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))
         J = np.array(J).reshape(-1, H.shape[0])
         return _gain(columns, H, gradient, size, J, lambda_, flat, self._held(Z))
@@ -374,6 +378,9 @@ def _gain_given(
     g = likelihood.gradient(flat).reshape(full.shape)
     bent = 2.0 * ridge[:, None] * T
     gradient, size = Z.T @ g + bent, np.abs(Z).T @ np.abs(g) + np.abs(bent)
+    # α is recomputed from η and has its rounding, which the penalty multiplies.
+    ours = slice(free.shape[1], free.shape[1] + S.shape[1])
+    size[ours] += 2.0 * ridge[ours, None] * np.abs(eta).max(axis=0)
     if likelihood.family == "cox":
         size = size + np.abs(Z).T @ (2.0 * w[:, None] + 0.0 * full)
     H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))

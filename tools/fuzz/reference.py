@@ -150,9 +150,11 @@ def _individual(definition: str, columns: Columns, model: Coefficients, free: An
         float(sum((pairs * (t[:, None] - t) ** 2).sum() for t in (columns.S @ a).T))
         for a in (model.alpha, free.alpha)
     )
-    # S that moves η by rounding errors only has no share.
+    # S that moves η by rounding errors only has no share, nor do pairs that are treated alike.
     unit = variance(y[:, None], w) if family == "gaussian" else 1.0
-    if theirs <= 0.0 or variance(columns.S @ free.alpha, w) <= 1e-26 * unit:
+    moved = np.abs(columns.S) @ np.abs(free.alpha)
+    noise = float((pairs.sum(axis=1) @ moved**2).sum()) * (1e2 * EPS) ** 2
+    if theirs <= noise or variance(columns.S @ free.alpha, w) <= 1e-26 * unit:
         return None
     return Value(ours / theirs, 1e3 * columns.digits * (1.0 + ours / theirs))
 

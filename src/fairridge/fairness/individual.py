@@ -24,6 +24,8 @@ from fairridge.models import Fit
 SMALLEST_PRODUCT = 1e-290
 # Variance of what S adds to η, relative to that of η or of the response, that is rounding.
 ROUNDING_OF_PREDICTORS = 1e-28
+# Forms that are nothing but rounding, of matrices and vectors whose largest entries are one.
+ROUNDING_OF_FORMS = 1e-14
 
 NAMED: dict[str, Distance] = {
     "absolute": AbsoluteDifference(),
@@ -97,9 +99,9 @@ class IndividualFairness(Definition):
         free = fit.unconstrained()
         if _is_rounding(free):
             return 0.0
-        if fit.lambda_ > 0.0 and unconstrained > 0.0 and not _has_limit(free):
+        if fit.lambda_ > 0.0 and unconstrained > ROUNDING_OF_FORMS and not _has_limit(free):
             raise ValueError(_without_limit(free))
-        return constrained / unconstrained if unconstrained > 0.0 else 0.0
+        return constrained / unconstrained if unconstrained > ROUNDING_OF_FORMS else 0.0
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return f(α), and f(α₀) if it has a limit."""

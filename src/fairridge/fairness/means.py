@@ -24,7 +24,7 @@ NOTHING = 1e-26
 ALIKE = 1e-28
 # R² that is nothing but rounding: correlations below 10⁻¹².
 NO_SHARE = 1e-24
-# Share of a variance that controls do not explain, which is nothing but rounding.
+# Share of mean squares that means and controls leave, which is nothing but rounding.
 NOTHING_LEFT = 1e-12
 
 
@@ -429,12 +429,12 @@ def _maps(
     if controls.size:
         of_controls = _whitened(scatter, np.eye(width - 1)[controls])
         residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
-    of_S = _whitened(scatter, residuals, np.diag(scatter)[columns])
+    of_S = _whitened(scatter, residuals, np.diag(gram)[1 + columns] / w)
     a, b = (size * np.column_stack([-rows @ mean, rows]) for rows in (of_S, of_controls))
     return a, b
 
 
-def _whitened(scatter: Floats, columns: Floats, before: Floats | None = None) -> Floats:
+def _whitened(scatter: Floats, columns: Floats, squares: Floats | None = None) -> Floats:
     """Return combinations of columns whose scatter is one.
 
     Parameters
@@ -443,14 +443,14 @@ def _whitened(scatter: Floats, columns: Floats, before: Floats | None = None) ->
         Of all columns.
     columns : ndarray of shape (c, k)
         Combinations of them.
-    before : ndarray of shape (c,), optional
-        What the variances were before controls were projected out; the rest of one may be
-        nothing but rounding.
+    squares : ndarray of shape (c,), optional
+        Mean squares before means and controls were projected out. What is left of one may be
+        nothing but rounding: S does not vary within a class of one row.
     """
     if not len(columns):
         return columns
     variance = columns @ scatter @ columns.T
-    if before is not None:
-        gone = np.diag(variance) <= NOTHING_LEFT * before
+    if squares is not None:
+        gone = np.diag(variance) <= NOTHING_LEFT * squares
         variance[gone], variance[:, gone] = 0.0, 0.0
     return whitening(variance) @ columns
