@@ -67,5 +67,5 @@ def test_means_of_some_classes(eta):
 
 def test_a_reference_keeps_the_digits_of_large_means():
     eta = np.log(1e9 + np.arange(5.0))[:, None]
-    means = PredictedMeans(Poisson(), None, 1e9)
+    means = PredictedMeans(Poisson(), None, (1e9,))
     np.testing.assert_allclose(means(eta, eta, 0).values[:, 0], np.arange(5.0), atol=1e-4)

@@ -14,7 +14,7 @@ Tolerances are relative, and say what they are relative to:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -300,7 +300,14 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
         null = columns.likelihood.deviance(columns.null)[0]
         slack = agree * (abs(model.deviance_) + 1e-3 * abs(null)) + EPS * len(columns.S)
         of_value = agree + _rounding_of_value(problem, columns, model)
-        yield from _different(problem, model, other.model, name, of_value, slack)
+
+        def objective(fitted: Any, columns: Columns = columns, name: str = name) -> float:
+            if not problem.has_other_bound or name == "scaled":  # coefficients in other units
+                return float(fitted.deviance_)
+            penalty = other_bound(problem, columns, _raw(fitted, columns)).penalty()
+            return float(fitted.deviance_) + penalty
+
+        yield from _different(problem, model, other.model, name, of_value, slack, objective)
 
 
 def _rounding_of_value(problem: Problem, columns: Columns, model: Any) -> float:
@@ -333,9 +340,15 @@ def _is_ambiguous(problem: Problem, columns: Columns) -> bool:
 
 
 def _different(
-    problem: Problem, model: Any, other: Any, name: str, agree: float, slack: float
+    problem: Problem,
+    model: Any,
+    other: Any,
+    name: str,
+    agree: float,
+    slack: float,
+    objective: Callable[[Any], float],
 ) -> Iterator[str]:
-    if abs(model.deviance_ - other.deviance_) > slack:
+    if abs(objective(model) - objective(other)) > slack:
         yield f"{name}: deviance {other.deviance_:.8g} instead of {model.deviance_:.8g}"
     if abs(model.unfairness_ - other.unfairness_) > agree:
         yield f"{name}: unfairness {other.unfairness_:.8g} instead of {model.unfairness_:.8g}"

@@ -44,10 +44,13 @@ class OtherBound:
         What is bounded; None where nothing varies but rounding.
     gain : callable
         Maps λ to the part of the deviance that another step would take off.
+    penalty : callable
+        λ₂R: at a minimum a step moves it as much as the deviance.
     """
 
     value: Callable[[], Value | None]
     gain: Callable[[float], float]
+    penalty: Callable[[], float]
 
 
 def other_bound(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
@@ -65,7 +68,7 @@ def other_bound(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
     if problem.controls and not problem.blind:
         return _given_controls(problem, columns, raw)
     model = _Model(problem, columns, raw)
-    return OtherBound(model.share, model.gain)
+    return OtherBound(model.share, model.gain, model.penalty)
 
 
 # ------------------------------------------------------------------ forms of S
@@ -111,14 +114,18 @@ class _Form:
 
 
 def _form(
-    S: Floats, w: Floats, groups: list[tuple[int, NDArray[np.intp]]], controls: Floats
+    S: Floats,
+    w: Floats,
+    groups: list[tuple[int, NDArray[np.intp]]],
+    controls: Floats,
+    digits: float,
 ) -> _Form:
-    parts = []
+    parts, least = [], max(COLLINEAR, 10.0 * digits)  # of columns that rounding sets apart
     for k, at in groups:
         Z, _ = centered(S[at], w[at])
         Z = over(Z, np.sqrt(weighted_mean(Z**2, w[at])))
         Q, sizes, _ = np.linalg.svd(np.sqrt(w[at])[:, None] * Z, full_matrices=False)
-        parts.append((k, at, Q[:, sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)]))
+        parts.append((k, at, Q[:, sizes > least * max(sizes.max(initial=0.0), 1e-300)]))
     return _Form(parts, w, controls)
 
 
@@ -177,7 +184,7 @@ class _Model:
         if C.size:
             S, _ = centered(S, weight)
             S = residual(C, residual(C, S, weight), weight)
-        return _form(S, weight, groups, C)
+        return _form(S, weight, groups, C, columns.digits)
 
     @property
     def _controls(self) -> Floats:
@@ -224,6 +231,11 @@ class _Model:
         none = np.zeros(first.shape[1])
         ridge = problem.predictor_penalty * np.concatenate([none, ratio**2])
         return Z, ridge, np.vstack([np.zeros((first.shape[1], len(self.raw))), beta])
+
+    def penalty(self) -> float:
+        """Return λ₂R."""
+        _, ridge, T = self._design()
+        return float(ridge @ (T * T).sum(axis=1))
 
     def gain(self, lambda_: float) -> float:
         """Return what one more step takes off, relative to the deviance."""
@@ -322,7 +334,11 @@ def _given_controls(problem: Problem, columns: Columns, raw: Floats) -> OtherBou
     def gain(lambda_: float) -> float:
         return _gain_given(problem, given, C, eta, alpha, beta, lambda_)
 
-    return OtherBound(value, gain)
+    def penalty() -> float:
+        unit = np.sqrt(weighted_mean(U**2, w)) if problem.standardize else np.ones(len(beta))
+        return problem.predictor_penalty * float(((unit[:, None] * beta) ** 2).sum())
+
+    return OtherBound(value, gain, penalty)
 
 
 def _deviance_share(columns: Columns, rest: Floats, alpha: Floats, beta: Floats) -> Value | None:

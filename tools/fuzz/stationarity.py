@@ -190,7 +190,9 @@ def is_flat(columns: Columns, model: Coefficients) -> bool:
     there = values > 1e-9 * values[-1]
     root = vectors[:, there] / np.sqrt(values[there])
     left = np.linalg.eigvalsh(root.T @ now @ root)
-    return bool(left.size and left[0] < LOST * max(1.0, float(left[-1])))
+    # A column that varies among rows that no event compares has none to begin with.
+    silent = Z.any(axis=0) & (np.diag(before) <= 1e-9 * values[-1])
+    return bool(silent.any() or (left.size and left[0] < LOST * max(1.0, float(left[-1]))))
 
 
 def _penalty(problem: Problem, S: Floats, w: Floats, sd: Floats) -> tuple[Floats, Floats]:

@@ -53,8 +53,7 @@ class MeanShare(Definition):
         """Return which means are bounded and, if asked for, those that have totals to meet."""
         family = fit.family
         self.require(family)
-        # Probabilities need no reference: they are near zero.
-        reference = float(fit.basis.center_targets[0]) if family.n_predictors == 1 else 0.0
+        reference = tuple(fit.basis.center_targets.tolist())
         among = self.among(family, fit.classes)
         means: MeansOfRows = family.means(among, reference, totals=totals)
         return means
@@ -139,7 +138,7 @@ class MeanParity(MeanShare, VarianceShare):
 
     def require(self, family: Any) -> None:
         """Refuse families that predict no means."""
-        family.means(None, 0.0)
+        family.means(None)
 
     def among(self, family: Any, classes: Any) -> Among | None:
         """Return None: all rows count."""

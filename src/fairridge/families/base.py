@@ -122,7 +122,11 @@ class Family(ABC):
         return coefficients
 
     def means(
-        self, among: tuple[tuple[int, int], ...] | None, reference: float, *, totals: bool = False
+        self,
+        among: tuple[tuple[int, int], ...] | None,
+        reference: tuple[float, ...] | None = None,
+        *,
+        totals: bool = False,
     ) -> MeansOfRows:
         """Return the means of rows with their derivatives; see `PredictedMeans`."""
         return PredictedMeans(self, among, reference, totals)

@@ -87,7 +87,11 @@ class Cox(Family):
         return eta
 
     def means(
-        self, among: tuple[tuple[int, int], ...] | None, reference: float, *, totals: bool = False
+        self,
+        among: tuple[tuple[int, int], ...] | None,
+        reference: tuple[float, ...] | None = None,
+        *,
+        totals: bool = False,
     ) -> NoReturn:
         """Refuse: hazards are relative to those of others."""
         raise ValueError("a cox model predicts no means: use definition='statistical-parity'.")

@@ -188,6 +188,11 @@ class MeansOfRows(Protocol):
         """Means of a row: one, or one per class."""
 
     @property
+    def references(self) -> Floats:
+        """What is subtracted from each mean, of shape (n_means,)."""
+        return np.zeros(self.n_means) if self.reference is None else np.array(self.reference)
+
+    @property
     def n_bounded(self) -> int:
         """How many of the means S must not explain; totals follow them."""
 
@@ -237,9 +242,9 @@ class PredictedMeans:
     # Pairs of a mean and the class among whose rows it is asked for; None for all means among
     # all rows.
     among: tuple[tuple[int, int], ...] | None = None
-    # Subtracted from every mean, so that means far from zero keep the digits of their
-    # differences.
-    reference: float = 0.0
+    # Subtracted from each mean, so that means far from zero keep the digits of their
+    # differences; None for zeros.
+    reference: tuple[float, ...] | None = None
     # Whether all means among all rows follow, for their totals, unless they are the same;
     # weights of classes count in these.
     totals: bool = False
@@ -248,6 +253,11 @@ class PredictedMeans:
     def n_means(self) -> int:
         """Means of a row: one, or one per class."""
         return self.family.n_predictors + int(self.family.n_predictors > 1)
+
+    @property
+    def references(self) -> Floats:
+        """What is subtracted from each mean, of shape (n_means,)."""
+        return np.zeros(self.n_means) if self.reference is None else np.array(self.reference)
 
     @property
     def n_bounded(self) -> int:
@@ -291,9 +301,9 @@ class PredictedMeans:
         if self.family.n_predictors > 1:
             return self._of_classes(eta, order)
         if offset is None or self.family.link != "log":
-            return self._single(eta, order, self.reference)
+            return self._single(eta, order, self.references[0])
         means = self._single(eta, order, 0.0)
-        return means.per_exposure(namespace(offset).exp(offset), self.reference)
+        return means.per_exposure(namespace(offset).exp(offset), self.references[0])
 
     def _single(self, eta: Floats, order: int, reference: float) -> RowMeans:
         mu = self.family.mean(eta)
@@ -311,7 +321,7 @@ class PredictedMeans:
         P = self.family.mean(eta)
         C = to_device(self.family.contrasts, P)
         if order == 0:
-            return RowMeans(P - self.reference)
+            return RowMeans(P - to_device(self.references, P))
         first = P[:, :, None] * (C - (P @ C)[:, None, :])
 
         def bend(multipliers: Floats) -> Floats:
@@ -322,4 +332,4 @@ class PredictedMeans:
             turned = cross.transpose(0, 2, 1) if xp is np else xp.permute_dims(cross, (0, 2, 1))
             return weighted_outer(d, C) - cross - turned
 
-        return RowMeans(P - self.reference, first, bend)
+        return RowMeans(P - to_device(self.references, P), first, bend)

@@ -320,7 +320,7 @@ class Totals:
     def of(cls, state: State) -> Totals:
         """Sum over the rows of a model, with multipliers of zero."""
         family: Any = state.fit.family
-        means, size = family.means(None, 0.0), state.theta.size
+        means, size = family.means(None), state.theta.size
         contrasts = family.to_contrasts(np.eye(means.n_means))
         sums: Floats = state.sum_over_rows(partial(_total_slopes, means))
         sums = contrasts @ sums / state.fit.basis.weight

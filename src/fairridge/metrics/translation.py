@@ -140,7 +140,7 @@ def _columns_of(fit: Fit) -> _SensitiveColumns:
     center = center + place[0]
     variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
     spread = np.maximum(sums.squares[:n] / weight - mean**2, 0.0)
-    return _SensitiveColumns(center, variance, covariance, mean + means.reference, spread)
+    return _SensitiveColumns(center, variance, covariance, mean + means.references, spread)
 
 
 def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], Floats]:

@@ -460,8 +460,8 @@ def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats
     # Indicators of all classes, of two only that of the second: its weight is that of its rows.
     weights = np.ones(n) if means.class_weights is None else np.array(means.class_weights)[-n:]
     observed = basis.weight * weights * basis.center_targets - elsewhere
-    total = observed - means.reference * free.gram[K - n :, 0, 0]
+    total = observed - means.references * free.gram[K - n :, 0, 0]
     map_ = np.zeros((len(contrasts), K, head))
     map_[:, K - n :, 0] = contrasts
-    size = float(np.abs(total).max() + abs(means.reference) * free.gram[-1, 0, 0])
+    size = float(np.abs(total).max() + np.abs(means.references).max() * free.gram[-1, 0, 0])
     return Balance(map_.reshape(len(contrasts), -1), contrasts @ total, contrasts @ observed, size)

@@ -43,8 +43,10 @@ EASING, NO_DESCENT = (0.1, 0.3, 0.6), 1e-8
 FAR = 1e4
 # Step of log λ between penalties that are tried in turn, if path following failed,
 SCAN = 1.5
-# and how far they go.
+# how far they go,
 LARGEST = 30.0
+# and by how little, relative to what is left, a share falls from one to the next near its limit.
+SETTLED = 1e-3
 # Difference of two deviances, relative to them, that are those of one model.
 SAME = 1e-8
 # Passes for one bound, in units of those for one minimum, after which a search ends; fewer where
@@ -420,10 +422,12 @@ class MeanProblem(GLMProblem):
         if not 0.0 < typical < np.inf:
             return  # means of rows that have overflowed tell nothing
         low = high = middle = float(np.log(typical))
-        while gap(high) > 0.0:
-            low, high = high, high + SCAN
-            if high > middle + LARGEST:
+        rigid, before = self._free_objective.is_rigid, np.inf
+        while (excess := gap(high)) > 0.0:
+            # Models that shrink to the constant one, the only fair one, have shares with a limit.
+            if high > middle + LARGEST or (rigid and 0.0 <= before - excess <= SETTLED * excess):
                 return
+            low, high, before = high, high + SCAN, excess
         # Shares may jump at λ = 0: the bound can hold at every penalty, however small.
         if low == high:
             while gap(low) <= 0.0:
