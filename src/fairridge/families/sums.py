@@ -190,7 +190,6 @@ class MeansOfRows(Protocol):
     @property
     def references(self) -> Floats:
         """What is subtracted from each mean, of shape (n_means,)."""
-        return np.zeros(self.n_means) if self.reference is None else np.array(self.reference)
 
     @property
     def n_bounded(self) -> int:
