@@ -191,7 +191,9 @@ def is_flat(columns: Columns, model: Coefficients) -> bool:
     root = vectors[:, there] / np.sqrt(values[there])
     left = np.linalg.eigvalsh(root.T @ now @ root)
     # A column that varies among rows that no event compares has none to begin with.
-    silent = Z.any(axis=0) & (np.diag(before) <= 1e-9 * values[-1])
+    silent = np.zeros(0)
+    if likelihood.family == "cox":
+        silent = Z.any(axis=0) & (np.diag(before) <= 1e-9 * values[-1])
     return bool(silent.any() or (left.size and left[0] < LOST * max(1.0, float(left[-1]))))
 
 
