@@ -8,6 +8,7 @@ the certified bound is the largest r′ up to which that limit is at most r.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil
 from typing import Literal
 
@@ -24,6 +25,7 @@ from fairridge.inference.certificate import (
     odds_behind,
     upper_bound,
 )
+from fairridge.inference.optimism import optimism
 from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem, Solution
@@ -117,7 +119,7 @@ def certify_each(
     largest = float(inner.max(initial=2.0 * LEAST_BOUND))
     least = min(LEAST_BOUND, float(inner.min(initial=largest)) / 2.0)
     grid = np.append(np.geomspace(least, largest, GRID if closed else SEARCHED), 1.0)
-    models = _explained(_usable(problem.solve(grid)), problem.definition)
+    models = _explained(problem, _usable(problem.solve(grid)))
     n = problem.engine.n_rows
     free = models[-1].share
     shares, upper = _limits(models, confidence, method)
@@ -239,11 +241,18 @@ def require_certifiable(problem: PenalizedProblem) -> None:
         )
 
 
-def _explained(fits: list[Fit], definition: Definition) -> list[ExplainedScores]:
+def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScores]:
     """Evaluate the scores that a definition bounds, on the training rows."""
+    definition = problem.definition
     if definition.certifiable(fits[0].family) == "linear predictors":
         return explained_linear([fit if fit.given is None else fit.given for fit in fits])
-    return explained_scores(fits, fits[0].engine, definition.means(fits[0]))
+    scores = explained_scores(fits, fits[0].engine, definition.means(fits[0]))
+    if problem.space.uses_sensitive:
+        return scores
+    return [
+        replace(one, optimism=optimism(problem, fit) * one.coefficients)
+        for one, fit in zip(scores, fits, strict=True)
+    ]
 
 
 # ---------------------------------------------------------------------- held-out rows

@@ -55,6 +55,8 @@ class ExplainedScores:
     # Estimated covariance of b, of E[h²] at that b, and of T, of shape (K·q+2, K·q+2).
     covariance: Floats
     degrees: float = np.inf  # ν, the degrees of freedom of the variance along h
+    # By what b of the population exceeds b on average (see `optimism`), of shape (K·q,).
+    optimism: Floats | float = 0.0
 
     @property
     def odds(self) -> float:
@@ -98,7 +100,7 @@ class ExplainedScores:
         sizes, vectors = np.linalg.eigh(self.covariance)
         # The symmetric root, which does not depend on the signs of eigenvectors.
         moved = normal @ (vectors * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T)
-        b = self.coefficients + moved[:, :-2]
+        b = self.coefficients + self.optimism + moved[:, :-2]
         explained = np.maximum((b * b).sum(axis=1) + moved[:, -2], 0.0)
         odds = explained / (self.other * np.exp(moved[:, -1] / self.other))
         if np.isfinite(self.degrees):

@@ -1,0 +1,79 @@
+"""What S explains of a blind model on other rows, beyond errors that average to nothing.
+
+The covariance A of S and the predictions is estimated on the rows that the model is
+fitted to. A model without S can only meet its bound by lowering the coefficients of
+columns that go with S, and lowers them most where these rows overstate that: on others
+S explains more. With φ_θ the influence of a row on the coefficients, t what S leaves of
+its predictions and h what it explains,
+
+    E[A] − Â ≈ −E[s (∂t/∂θ·φ_θ)]/n,   so that √Q grows by κ = −E[h (∂t/∂θ·φ_θ)]/(nQ)
+
+of its value: the covariance of the error of Â in a direction and of the model's own
+move in it. Models with S have coefficients α that take care of that by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.inference.description import Description
+from fairridge.inference.explained import Explained, ExplainedShare
+from fairridge.inference.influence import Branch, branch_of
+from fairridge.inference.kinds import state_of
+from fairridge.inference.rows import RowsOfModel
+from fairridge.models import Fit
+from fairridge.penalties import Radial
+from fairridge.search import PenalizedProblem
+
+
+@dataclass(frozen=True)
+class _OwnMoves:
+    """−Σ w²h (∂t/∂θ·φ_θ) over some rows."""
+
+    branch: Branch
+    explained: Explained
+
+    def __call__(self, at: RowsOfModel) -> Floats:
+        form, (m, k), n = self.explained, self.branch.theta.shape, len(at.rows.z)
+        terms = np.empty((n, self.branch.width))
+        self.branch.write_terms(at, terms)
+        inverse = self.branch.inverse[: m * k]
+        moves = (terms[:, : inverse.shape[1]] @ inverse.T).reshape(n, m, k)
+        counted, explained, _, predicted = form.seen(at)
+        counted = counted * explained
+        slopes = np.zeros((n, m, k))
+        form.subtract_bending(at, counted, predicted, slopes)
+        for j, jacobian in enumerate(form.jacobian):
+            onto = form.inverse[j] @ jacobian.reshape(len(jacobian), -1)
+            weighted = (at.rows.z @ form.residuals[j]) * counted[:, j : j + 1]
+            slopes += (weighted @ onto).reshape(n, m, k)
+        return np.array([at.rows.weight**2 @ (slopes * moves).sum(axis=(1, 2))])
+
+
+def optimism(problem: PenalizedProblem, fit: Fit) -> float:
+    """Return κ, by which √Q on other rows exceeds that in training; never below zero.
+
+    Parameters
+    ----------
+    problem : PenalizedProblem
+        The model on its rows, for every λ.
+    fit : Fit
+        A blind model with a bound on its means.
+    """
+    if not 0.0 < fit.lambda_ < np.inf:
+        return 0.0
+    settings = problem.settings
+    description = Description(
+        problem.definition, Radial(), settings.predictor_penalty, settings.standardize
+    )
+    state = state_of(problem, description, fit, "bound")
+    explained: Any = state.ridge
+    if not explained.value > 0.0:
+        return 0.0
+    branch = branch_of(state, ExplainedShare(explained))
+    total = float(state.sum_over_rows(_OwnMoves(branch, explained))[0])
+    return max(total / (fit.basis.weight**2 * explained.value), 0.0)
