@@ -441,7 +441,9 @@ TEXTS = {
         "binomial ones. “Split and test” chooses one candidate on half of the rows and tests it "
         "on the others, as Seldonian algorithms do; “held out, in sequence” is "
         '`certification="held-out"`. In parentheses is the share that was not granted. The price '
-        "is the loss in the population relative to the plain model of the same rows."
+        "is the loss in the population relative to the plain model of the same rows. Plain and "
+        f"certified models are of {certificates.REPEATS:,} samples in each row, the other two of "
+        f"the first {certificates.COMPARED}."
     ),
     "hard": (
         f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
