@@ -7,8 +7,10 @@ arguments; for NumPy arrays that is NumPy itself, at no cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from copy import copy
+from functools import cache, cached_property, partial
 from importlib import import_module
+from inspect import getmembers_static
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,55 @@ def namespace(array: Any) -> Any:
 def device_of(array: Any) -> Any:
     """Return the device that an array of another library is on."""
     return compat().device(array)
+
+
+class Placed:
+    """Constants of computations on rows, which go where these are; see `placed`."""
+
+
+def placed(what: Any, put: Callable[[Any], Any], known: dict[int, Any] | None = None) -> Any:
+    """Return constants with all arrays of numbers elsewhere; what was one object stays one.
+
+    Properties that are computed once are computed before. Integers stay: they are places.
+
+    Parameters
+    ----------
+    what : object
+        Arrays, or a `Placed` dataclass, tuple or partial function of such; others stay.
+    put : callable
+        Moves one array.
+    known : dict, optional
+        What was moved already, by identity.
+    """
+    known = {} if known is None else known
+    if id(what) in known:
+        return known[id(what)]
+    if isinstance(what, Placed):
+        for name, of_class in getmembers_static(type(what)):
+            if isinstance(of_class, cached_property):
+                getattr(what, name)
+        found: Any = copy(what)
+        known[id(what)] = found
+        vars(found).update({k: placed(v, put, known) for k, v in vars(what).items()})
+    elif isinstance(what, tuple) and type(what) is tuple:
+        found = tuple(placed(one, put, known) for one in what)
+    elif isinstance(what, partial):
+        found = partial(what.func, *(placed(one, put, known) for one in what.args))
+    elif hasattr(what, "dtype") and hasattr(what, "shape") and len(what.shape):
+        integers = isinstance(what, np.ndarray) and what.dtype.kind != "f"
+        found = what if integers else put(what)
+    else:
+        found = what.item() if isinstance(what, np.generic) else what
+    known[id(what)] = found
+    return found
+
+
+def blank(shape: tuple[int, ...], like: Any) -> Any:
+    """Return an array of float64 to write into, beside another."""
+    xp = namespace(like)
+    if xp is np:
+        return np.empty(shape)
+    return xp.empty(shape, dtype=xp.float64, device=device_of(like))
 
 
 def detached(array: Any) -> Any:

@@ -181,6 +181,29 @@ def test_a_path_and_standard_errors(library, rows):
         )
 
 
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("k", [0, 2, 3, 7, 9, 11, 12, 13, 14, 15, 16, 22])
+def test_inference_and_certificates_leave_rows_where_they_are(library, rows, k, monkeypatch):
+    Z, eta = rows
+    model, y = list(responses(eta, np.random.default_rng(k)))[k]
+    model = clone(model).set_params(unfairness=0.05, sensitive=[1, 2])
+    moved = library.asarray(Z), library.asarray(y)
+    here, there = (clone(model).fit(*data) for data in ((Z, y), moved))
+    monkeypatch.setattr(DeviceEngine, "sum_of", None)  # brings rows to main memory
+    found = [one.inference(*data) for one, data in ((here, (Z, y)), (there, moved))]
+    np.testing.assert_allclose(
+        found[1].standard_errors, found[0].standard_errors, rtol=1e-8, atol=1e-12
+    )
+    prices = [one.price_of_fairness().upper for one in found]
+    assert prices[1] == pytest.approx(prices[0], rel=1e-6)
+    if k in (0, 3, 9, 14, 15):
+        if k == 3:
+            model.set_params(definition=StatisticalParity(measure="variance"))
+        model.set_params(confidence=0.9, unfairness=0.2)
+        here, there = (clone(model).fit(*data).certificate_ for data in ((Z, y), moved))
+        assert there.training_bound == pytest.approx(here.training_bound, rel=1e-7)
+
+
 def test_single_precision_is_summed_in_double(library, rows):
     """The answer is that of the same numbers in float64, to all of its digits."""
     (Z, eta), rng = rows, np.random.default_rng(1)

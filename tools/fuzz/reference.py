@@ -171,4 +171,5 @@ def _share(part: float, other: float, columns: Columns) -> Value | None:
     whole = part + other
     if whole <= 0.0 or not np.isfinite(whole):
         return None
-    return Value(part / whole, 1e3 * columns.digits)
+    # Where B itself has few digits, U has fewer.
+    return Value(part / whole, (1e5 if columns.digits > 1e-9 else 1e3) * columns.digits)

@@ -300,9 +300,9 @@ class PredictedMeans:
         if self.family.n_predictors > 1:
             return self._of_classes(eta, order)
         if offset is None or self.family.link != "log":
-            return self._single(eta, order, self.references[0])
+            return self._single(eta, order, float(self.references[0]))
         means = self._single(eta, order, 0.0)
-        return means.per_exposure(namespace(offset).exp(offset), self.references[0])
+        return means.per_exposure(namespace(offset).exp(offset), float(self.references[0]))
 
     def _single(self, eta: Floats, order: int, reference: float) -> RowMeans:
         mu = self.family.mean(eta)

@@ -21,26 +21,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
 
+from fairridge._arrays import Placed, blank, joined, namespace, to_device
 from fairridge._typing import Floats
-from fairridge.families.sums import RowMeans
+from fairridge.families.sums import RowMeans, any_arrays
 from fairridge.inference.given import Given
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State
 
 
-class LinearPredictors:
+class LinearPredictors(Placed):
     """The linear predictors as numbers, less their means and without the offset."""
 
     def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
         """Return η, and its derivative 1."""
-        m = at.theta.shape[0]
-        first = np.broadcast_to(np.eye(m), (len(at.h), m, m)) if order else None
+        m, n, xp = at.theta.shape[0], at.h.shape[0], namespace(at.h)
+        first = xp.broadcast_to(to_device(np.eye(m), at.h), (n, m, m)) if order else None
         return RowMeans(at.h + at.t, first, None)
 
     def sums(self, state: State, head: Floats) -> _NumberSums:
@@ -57,7 +58,7 @@ class LinearPredictors:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Predicted(Placed):
     """The predicted means as numbers."""
 
     means: Any  # which means, among which rows (MeansOfRows)
@@ -77,11 +78,14 @@ Numbers = LinearPredictors | Predicted
 
 
 def _counted(predicted: RowMeans) -> Floats:
-    return np.ones_like(predicted.values) if predicted.counted is None else predicted.counted
+    if predicted.counted is not None:
+        return predicted.counted
+    ones: Floats = namespace(predicted.values).ones_like(predicted.values)
+    return ones
 
 
 @dataclass(frozen=True)
-class _NumberSums:
+class _NumberSums(Placed):
     """Σ w c [w, s]ᵀ[w, s, f], Σ w c [w, s, f]ᵀf′z and Σ w c f² for every number."""
 
     gram: Floats
@@ -94,22 +98,25 @@ class _NumberSums:
         )
 
 
+@any_arrays
 def _collected(numbers: Numbers, head: Floats, at: RowsOfModel) -> _NumberSums:
     """Sum the numbers, their slopes, w and S over some rows."""
-    predicted, z, m = numbers(at, 2), at.rows.z, len(at.theta)
+    predicted, z, m, xp = numbers(at, 2), at.rows.z, at.theta.shape[0], namespace(at.rows.z)
     counted, first = at.rows.weight[:, None] * _counted(predicted), z @ head
     grams, slopes, squares = [], [], []
     assert predicted.first is not None
-    for k, f in enumerate(predicted.values.T):
-        columns = np.column_stack([first, f])
+    for k in range(predicted.values.shape[1]):
+        f = predicted.values[:, k]
+        columns = joined([first, f[:, None]], axis=1)
         weighted = columns * counted[:, k : k + 1]
         each = [weighted.T @ (predicted.first[:, k, c, None] * z) for c in range(m)]
         grams.append(weighted[:, :-1].T @ columns)
-        slopes.append(np.stack(each, axis=1))
+        slopes.append(xp.stack(each, axis=1))
         squares.append(weighted[:, -1] @ f)
-    return _NumberSums(np.stack(grams), np.stack(slopes), np.array(squares))
+    return _NumberSums(xp.stack(grams), xp.stack(slopes), xp.stack(squares))
 
 
+@any_arrays
 def _bent(numbers: Numbers, to_explained: Floats, at: RowsOfModel) -> Floats:
     """Return Σ w c s̃ᵀb f″zzᵀ over some rows, with s̃ᵀb of each number from z."""
     predicted, z = numbers(at, 2), at.rows.z
@@ -120,8 +127,8 @@ def _bent(numbers: Numbers, to_explained: Floats, at: RowsOfModel) -> Floats:
 
 def _outer(z: Floats, bend: Floats) -> Floats:
     """Return Σ bend zzᵀ over some rows, of shape (m, k, m, k)."""
-    m = bend.shape[1]
-    out = np.empty((m, z.shape[1], m, z.shape[1]))
+    m, k = bend.shape[1], z.shape[1]
+    out = blank((m, k, m, k), z)
     for a in range(m):
         for b in range(m):
             out[a, :, b, :] = (z * bend[:, a, b, None]).T @ z
@@ -129,7 +136,7 @@ def _outer(z: Floats, bend: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explained(Placed):
     """Q near one model; see the module."""
 
     numbers: Numbers  # which numbers
@@ -180,15 +187,36 @@ class Explained:
         """Return what maps z to s̃ᵀb of each number, of shape (k, K), for b of shape (K, q)."""
         return np.einsum("kzq,kq->zk", self.residuals, slopes)
 
-    @property
+    @cached_property
     def slopes(self) -> Floats:
         """B, of shape (K, q): coefficients of the numbers on S."""
         return np.einsum("kij,kj->ki", self.inverse, self.covariance)
 
-    @property
+    @cached_property
     def value(self) -> float:
         """Q."""
         return float((self.slopes * self.covariance).sum())
+
+    @cached_property
+    def _to_explained(self) -> Floats:
+        """Maps z to h of each number, of shape (k, K)."""
+        return self.onto(self.slopes)
+
+    @cached_property
+    def _to_fitted(self) -> Floats:
+        """Maps z to what w explains of each number, of shape (k, K)."""
+        return self.columns @ self.fitted.T
+
+    @cached_property
+    def to_theta(self) -> Floats:
+        """S⁻¹J, of shape (K, q, m·k): what s̃ of a row is multiplied by."""
+        K, q, m, k = self.jacobian.shape
+        return np.asarray(self.inverse @ self.jacobian.reshape(K, q, m * k))
+
+    @cached_property
+    def _typical(self) -> Floats:
+        """What w of a row is multiplied by, of shape (K, 1+c, m·k)."""
+        return self.typical.reshape(*self.typical.shape[:2], -1)
 
     @property
     def slope(self) -> Floats:
@@ -205,40 +233,43 @@ class Explained:
     def seen(self, at: RowsOfModel) -> tuple[Floats, Floats, Floats, RowMeans]:
         """Return c, h and f̃ of each row and number, and the numbers."""
         predicted, z = self.numbers(at, 2), at.rows.z
-        deviation = predicted.values - z @ (self.columns @ self.fitted.T)
-        return _counted(predicted), z @ self.onto(self.slopes), deviation, predicted
+        deviation = predicted.values - z @ self._to_fitted
+        return _counted(predicted), z @ self._to_explained, deviation, predicted
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
         counted, explained, deviation, predicted = self.seen(at)
         self.subtract_bending(at, factor * counted * explained, predicted, out)
-        counted = factor * counted * (deviation - explained)
-        K, q, m, k = self.jacobian.shape
-        for j in range(K):
-            onto = self.inverse[j] @ self.jacobian[j].reshape(q, -1)
-            weighted = (at.rows.z @ self.residuals[j]) * counted[:, j : j + 1]
-            out -= (weighted @ onto).reshape(-1, m, k)
+        self.subtract_following(at, factor * counted * (deviation - explained), out)
+
+    def subtract_following(self, at: RowsOfModel, weight: Floats, out: Floats) -> None:
+        """Subtract Σ_k weight·JᵀS⁻¹s̃ of each row from `out`, (n, m, k)."""
+        for j in range(weight.shape[1]):
+            weighted = (at.rows.z @ self.residuals[j, ...]) * weight[:, j : j + 1]
+            out -= namespace(out).reshape(weighted @ self.to_theta[j, ...], out.shape)
 
     def subtract_bending(
         self, at: RowsOfModel, explained: Floats, predicted: RowMeans, out: Floats
     ) -> None:
         """Subtract Σ_k ch(f′z − E[c f′z wᵀ]E[c wwᵀ]⁻¹w) of each row from `out`, (n, m, k)."""
         assert predicted.first is not None
-        by_eta = np.einsum("nk,nkm->nm", explained, predicted.first)
+        xp = namespace(out)
+        by_eta = xp.sum(explained[:, :, None] * predicted.first, axis=1)
         out -= by_eta[:, :, None] * at.rows.z[:, None, :]
-        w, typical = at.rows.z @ self.columns, self.typical.reshape(*self.typical.shape[:2], -1)
-        for j, of_number in enumerate(typical):
-            out += ((explained[:, j : j + 1] * w) @ of_number).reshape(out.shape)
+        w = at.rows.z @ self.columns
+        for j in range(explained.shape[1]):
+            moved = (explained[:, j : j + 1] * w) @ self._typical[j, ...]
+            out += xp.reshape(moved, out.shape)
 
 
 @dataclass(frozen=True)
-class ExplainedShare:
+class ExplainedShare(Placed):
     """R² = Q/V near one model."""
 
     explained: Explained  # Q and V
     free_gradient = None
 
-    @property
+    @cached_property
     def value(self) -> float:
         """R²; 0 for numbers that do not vary."""
         variance = self.explained.variance
@@ -253,12 +284,13 @@ class ExplainedShare:
     def direct(self, at: RowsOfModel) -> Floats:
         """Return c(2hf̃ − h² − R²f̃²)/V of each row, summed over the numbers."""
         c, h, f, _ = self.explained.seen(at)
-        each = (c * (2.0 * h * f - h * h - self.value * f * f)).sum(axis=1)
-        return np.asarray(each / self.explained.variance)
+        each = c * (2.0 * h * f - h * h - self.value * f * f)
+        direct: Floats = namespace(each).sum(each, axis=1) / self.explained.variance
+        return direct
 
 
 @dataclass(frozen=True)
-class NotExplained:
+class NotExplained(Placed):
     """A = 0, with multipliers π: what r = 0 means."""
 
     explained: Explained  # at the model, with E[s̃ᵀπ f″zzᵀ]
@@ -290,18 +322,25 @@ class NotExplained:
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to Jᵀπ from what it adds to the equations."""
         form, predicted = self.explained, self.explained.numbers(at, 2)
-        explained = factor * _counted(predicted) * (at.rows.z @ form.onto(self.multipliers))
+        explained = factor * _counted(predicted) * (at.rows.z @ self._to_prices)
         form.subtract_bending(at, explained, predicted, out)
+
+    @cached_property
+    def _to_prices(self) -> Floats:
+        """Maps z to s̃ᵀπ of each number, of shape (k, K)."""
+        return self.explained.onto(self.multipliers)
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return c s̃f̃ of each row and number."""
         counted, _, deviation, _ = self.explained.seen(at)
-        s = np.stack([at.rows.z @ residual for residual in self.explained.residuals], axis=1)
-        return np.asarray((counted * deviation)[:, :, None] * s).reshape(len(s), -1)
+        residuals, each = self.explained.residuals, counted * deviation
+        parts = [each[:, j : j + 1] * (at.rows.z @ residuals[j, ...]) for j in range(each.shape[1])]
+        values: Floats = joined(parts, axis=1)
+        return values
 
 
 @dataclass(frozen=True)
-class Totals:
+class Totals(Placed):
     """E[c(μ − y)] = 0, with multipliers ν: means have the totals of the response.
 
     Of K classes that is K − 1 contrasts of them. If rows were isolated the others
@@ -343,26 +382,37 @@ class Totals:
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to Jᵀν from what it adds to the equations."""
         predicted: RowMeans = self.means(at.rows.y, at.eta, 2)
-        each = factor * self.means.in_totals(at.rows.y) * (self.multipliers @ self.contrasts)
+        each = factor * self.means.in_totals(at.rows.y) * self._prices
         assert predicted.first is not None
-        by_eta = np.einsum("nk,nkm->nm", each, predicted.first)
+        by_eta = namespace(out).sum(each[:, :, None] * predicted.first, axis=1)
         out -= by_eta[:, :, None] * at.rows.z[:, None, :]
+
+    @cached_property
+    def _prices(self) -> Floats:
+        """Multipliers of the totals of all means, of shape (1, K)."""
+        return (self.multipliers @ self.contrasts)[None, :]
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return contrasts of c(μ − y) of each row, less their mean."""
         excess = self.means(at.rows.y, at.eta, 0).values - at.rows.targets
-        return self.means.in_totals(at.rows.y) * excess @ self.contrasts.T - self.level
+        values: Floats = self.means.in_totals(at.rows.y) * excess @ self.contrasts.T - self.level
+        return values
 
 
+@any_arrays
 def _total_slopes(means: Any, at: RowsOfModel) -> Floats:
     """Return Σ w c μ′z and Σ w c (μ − y) over some rows, of shape (K, m·k + 1)."""
     predicted = means(at.rows.y, at.eta, 2)
     weight = at.rows.weight[:, None] * means.in_totals(at.rows.y)
-    slopes = np.einsum("nkm,nz->kmz", weight[:, :, None] * predicted.first, at.rows.z)
-    excess = (weight * (predicted.values - at.rows.targets)).sum(axis=0)
-    return np.column_stack([slopes.reshape(len(excess), -1), excess])
+    n, K, m = predicted.first.shape
+    xp, z = namespace(at.rows.z), at.rows.z
+    slopes = xp.reshape(weight[:, :, None] * predicted.first, (n, K * m)).T @ z
+    excess = xp.sum(weight * (predicted.values - at.rows.targets), axis=0)
+    sums: Floats = joined([xp.reshape(slopes, (K, m * z.shape[1])), excess[:, None]], axis=1)
+    return sums
 
 
+@any_arrays
 def _total_bent(means: Any, multipliers: Floats, at: RowsOfModel) -> Floats:
     """Return Σ w c νᵀμ″zzᵀ over some rows."""
     weight = at.rows.weight[:, None] * means.in_totals(at.rows.y)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag, pinvh
 
+from fairridge._arrays import Placed, joined, namespace, taken, to_device
 from fairridge._typing import Floats, Integers
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State, to_raw
@@ -31,7 +32,7 @@ def basis_given(fit: Fit) -> FairBasis:
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(Placed):
     """How rows and coefficients look given the controls, if there are any."""
 
     # M with (1, s̃, ũ and c) = (1, s, u)M, ũ and c in the places of the columns of X, of
@@ -64,14 +65,14 @@ class Given:
     @property
     def q(self) -> int:
         """Number of sensitive columns."""
-        return len(self.inverse)
+        return self.inverse.shape[0]
 
-    @property
+    @cached_property
     def alpha(self) -> Floats:
         """α, of shape (m, q)."""
         return self.theta[:, 1 : 1 + self.q]
 
-    @property
+    @cached_property
     def beta(self) -> Floats:
         """β without the coefficients of controls."""
         return self.theta[:, self.others]
@@ -94,8 +95,8 @@ class Given:
         if not len(self.controls):
             return GivenRows(rows.s, rows.u, rows.z[:, :1], rows.v, at.h, at.t)
         z = rows.z @ self.to_residuals
-        s, u = z[:, 1 : 1 + self.q], z[:, self.others]
-        w = np.column_stack([z[:, 0], z[:, self.controls]])
+        s, u = z[:, 1 : 1 + self.q], taken(z, self.others, axis=1)
+        w = joined([z[:, :1], taken(z, self.controls, axis=1)], axis=1)
         return GivenRows(s, u, w, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
 
 
@@ -117,7 +118,7 @@ class GivenRows:
 
 
 @dataclass(frozen=True)
-class SensitiveRidge:
+class SensitiveRidge(Placed):
     """αᵀPα, or, with multipliers π, α = 0."""
 
     given: Given  # the model given its controls
@@ -157,26 +158,28 @@ class SensitiveRidge:
         """Subtract what each row adds to the slope from what it adds to the equations."""
         given, rows = self.given, self.given.seen(at)
         on_u, pull = factor * (rows.v @ self._pull.T), factor * self._pull
+        xp, shape = namespace(out), rows.moved.shape
         if self.multipliers is None:
-            follows = (rows.moved.reshape(-1, given.q) @ self.penalty).reshape(rows.moved.shape)
+            follows = xp.reshape(xp.reshape(rows.moved, (-1, given.q)) @ self.penalty, shape)
             pull = _penalized_rows(rows.s, rows.h, given.alpha, self.seen) + follows
             pull *= factor
-        out[:, :, given.others] -= on_u[:, :, None] * rows.u[:, None, :]
+        _subtract_at(out, given.others, on_u[:, :, None] * rows.u[:, None, :])
         if self.is_alpha:
             out[:, :, 1 : 1 + given.q] -= pull
         else:
             # As one product: NumPy would multiply the matrices of single rows one by one.
-            pull = np.broadcast_to(pull, rows.moved.shape).reshape(-1, given.q)
-            out -= (pull @ given.to_alpha).reshape(out.shape)
+            pull = xp.reshape(xp.broadcast_to(pull, shape), (-1, given.q))
+            out -= xp.reshape(pull @ given.to_alpha, out.shape)
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return the influence of each row on α at fixed θ."""
         moved = self.given.seen(at).moved
-        return moved.reshape(len(moved), -1)
+        values: Floats = namespace(moved).reshape(moved, (moved.shape[0], -1))
+        return values
 
 
 @dataclass(frozen=True)
-class PredictorRidge:
+class PredictorRidge(Placed):
     """λ₂'s Σ(scaleⱼβⱼ)², as a form in θ."""
 
     theta: Floats  # all coefficients, of shape (m, k)
@@ -201,8 +204,19 @@ class PredictorRidge:
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
         z = at.rows.u if self.columns is None else at.rows.z @ self.columns
-        beta = factor * self.theta[:, self.places]
-        out[:, :, self.places] -= _penalized_rows(z, z, beta, self.seen)
+        _subtract_at(out, self.places, _penalized_rows(z, z, factor * self._beta, self.seen))
+
+    @cached_property
+    def _beta(self) -> Floats:
+        return self.theta[:, self.places]
+
+
+def _subtract_at(out: Floats, places: Any, each: Floats) -> None:
+    """Subtract columns from some of those of `out`, of shape (n, m, k)."""
+    if isinstance(places, slice) or namespace(out) is np:
+        out[:, :, places] -= each
+    else:
+        out -= each @ to_device(np.eye(out.shape[2])[places], each)
 
 
 def _penalized_rows(z: Floats, fitted: Floats, coefficients: Floats, seen: str) -> Floats:
@@ -211,4 +225,5 @@ def _penalized_rows(z: Floats, fitted: Floats, coefficients: Floats, seen: str) 
         return fitted[:, :, None] * z[:, None, :]
     if seen == "standardized":
         return (z * z)[:, None, :] * coefficients
-    return np.broadcast_to(coefficients, (len(z), *coefficients.shape))
+    rows: Floats = namespace(z).broadcast_to(coefficients, (z.shape[0], *coefficients.shape))
+    return rows

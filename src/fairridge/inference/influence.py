@@ -18,10 +18,12 @@ that α of the fair basis moves by φ_α + v t, t = uᵀβ.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
+from fairridge._arrays import Placed, blank, namespace
 from fairridge._typing import Floats
 from fairridge.inference.measures import Measure
 from fairridge.inference.rows import FairRows, RowsOfModel
@@ -47,7 +49,7 @@ class Influences(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Functional:
+class Functional(Placed):
     """The influence of rows on one quantity of a branch: weights·equations + direct."""
 
     weights: Floats
@@ -55,7 +57,7 @@ class Functional:
 
 
 @dataclass(frozen=True)
-class Branch:
+class Branch(Placed):
     """One model and one regime, as a map from rows to terms in which influence is linear.
 
     The terms of a row are what it adds to the equations of θ and of what is
@@ -79,7 +81,8 @@ class Branch:
     @property
     def width(self) -> int:
         """Number of terms of a row."""
-        return len(self.inverse) + len(self.theta) * (len(self.basis[0]) + 1)
+        m, q = self.theta.shape[0], self.basis[0].shape[0]
+        return self.inverse.shape[0] + m * (q + 1)
 
     def seen(self, rows: FairRows) -> RowsOfModel:
         """Return rows as this model sees them."""
@@ -87,18 +90,18 @@ class Branch:
 
     def write_terms(self, at: RowsOfModel, out: Floats) -> None:
         """Write the terms of each row, of shape (n, width)."""
-        count = len(self.inverse)
+        count, m, n = self.inverse.shape[0], self.theta.shape[0], out.shape[0]
         self._write_equations(at, out[:, :count])
-        moved, t = np.split(out[:, count:], [-len(self.theta)], axis=1)
-        moved[:], t[:] = at.moved.reshape(len(out), -1), at.t
+        out[:, count:-m] = namespace(out).reshape(at.moved, (n, -1))
+        out[:, -m:] = at.t
 
     def _write_equations(self, at: RowsOfModel, out: Floats) -> None:
         """Write what each row adds to the equations."""
-        size, last = self.theta.size, out.shape[1]
+        size, last = prod(self.theta.shape), out.shape[1]
         if self.totals is not None:
-            last -= len(self.totals.jacobian)
+            last -= self.totals.jacobian.shape[0]
             out[:, last:] = -self.totals.values(at)
-        each = out[:, :size].reshape(len(out), *self.theta.shape)
+        each = namespace(out).reshape(out[:, :size], (out.shape[0], *self.theta.shape))
         at.write_score_columns(each)
         for factor, form in self.forms:
             if factor:
@@ -113,14 +116,17 @@ class Branch:
 
     def weighted(self, at: RowsOfModel, weights: Floats) -> Floats:
         """Return equations·weights, for weights of shape (e,) or (e, c)."""
-        if self.forms or len(self.inverse) > self.theta.size or not at.rows.family.separable:
-            out = np.empty((len(at.rows.z), len(self.inverse)))
+        (m, k), e, n = self.theta.shape, self.inverse.shape[0], at.rows.z.shape[0]
+        if self.forms or e > m * k or not at.rows.family.separable:
+            out = blank((n, e), at.rows.z)
             self._write_equations(at, out)
             return out @ weights
         # Without penalties that is Σ g·(zᵀweights), and the single equations are not needed.
-        by_column = weights.reshape(*self.theta.shape, -1)
-        total = sum(at.score[:, [a]] * (at.rows.z @ part) for a, part in enumerate(by_column))
-        return np.asarray(total).reshape(len(at.rows.z), *weights.shape[1:])
+        reshape = namespace(weights).reshape
+        by_column = reshape(weights, (m, k, -1))
+        parts = [at.score[:, a : a + 1] * (at.rows.z @ by_column[a, ...]) for a in range(m)]
+        total: Floats = reshape(sum(parts[1:], parts[0]), (n, *weights.shape[1:]))
+        return total
 
     def influences(self, terms: Floats) -> Influences:
         """Turn terms of rows into influences; linear, so that it applies to sums too."""

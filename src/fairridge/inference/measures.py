@@ -9,10 +9,12 @@ includes what the row does to the column means and to B, and through B to α.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from fairridge._arrays import Placed, namespace
 from fairridge._typing import Floats
 from fairridge.inference.given import Given
 from fairridge.inference.pairs import Partners
@@ -44,7 +46,7 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True)
-class VarianceShareOf:
+class VarianceShareOf(Placed):
     """V_h/(V_h + T), with T = V_t or T = tr(CQ⁻¹Cᵀ), C = E[t y⊥ᵀ], Q = E[y⊥y⊥ᵀ]."""
 
     # The share and V_h + T.
@@ -68,11 +70,11 @@ class VarianceShareOf:
             explained_y = (at.rows.targets - mean - at.rows.s @ coefficients) @ self.explained.T
             other = 2.0 * t * explained_y - explained_y**2
         each = (1.0 - self.value) * (h * h + 2.0 * h * t) - self.value * other
-        return np.asarray(each.sum(axis=1) / self.total)
+        return _over_predictors(each) / self.total
 
 
 @dataclass(frozen=True)
-class MeanDeviance:
+class MeanDeviance(Placed):
     """The mean deviance."""
 
     value: float  # the mean
@@ -90,7 +92,7 @@ class MeanDeviance:
 
 
 @dataclass(frozen=True)
-class WithoutSensitive:
+class WithoutSensitive(Placed):
     """The mean deviance without S̃α, or without S̃α and Ũβ; controls stay."""
 
     given: Given  # the model given its controls
@@ -129,7 +131,7 @@ class WithoutSensitive:
         What was left out of uncentered S does not depend on means.
         """
         given, rows = self.given, self.given.seen(at)
-        eta, centered, on_alpha = at.without_offset - rows.h, rows.h, np.zeros_like(given.alpha)
+        eta, centered, on_alpha = at.without_offset - rows.h, rows.h, 0.0 * given.alpha
         if self.predictors:
             on_alpha = self.score[:, 1 : 1 + given.q]
         if self.shift is not None:
@@ -137,13 +139,17 @@ class WithoutSensitive:
             on_alpha = on_alpha + self.score[:, :1] * self.shift
         if not self.predictors:
             eta, centered = eta - rows.t, centered + rows.t
-        on_w = self.score[:, np.append(0, given.controls)] @ given.inverse_w
-        moved = rows.t * (rows.v @ on_alpha.T) - centered * (rows.w @ on_w.T)
-        return np.asarray(at.rows.deviance(eta) - self.value + 2.0 * moved.sum(axis=1))
+        moved = rows.t * (rows.v @ on_alpha.T) - centered * (rows.w @ self._on_w.T)
+        return at.rows.deviance(eta) - self.value + 2.0 * _over_predictors(moved)
+
+    @cached_property
+    def _on_w(self) -> Floats:
+        """E[g w]ᵀE[wwᵀ]⁻¹, of shape (m, 1+c)."""
+        return self.score[:, np.append(0, self.given.controls)] @ self.given.inverse_w
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(Placed):
     """A weighted sum of quantities, to first order."""
 
     value: float  # the value of what is linearized
@@ -164,7 +170,14 @@ class Sum:
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Influence of each row at fixed coefficients."""
-        return np.asarray(sum(c * part.direct(at) for c, part in self.parts))
+        parts = [c * part.direct(at) for c, part in self.parts]
+        return sum(parts[1:], parts[0])
+
+
+def _over_predictors(each: Floats) -> Floats:
+    """Sum over linear predictors."""
+    total: Floats = namespace(each).sum(each, axis=1)
+    return total
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._arrays import Placed, blank, namespace
 from fairridge._typing import Floats
 from fairridge.inference.description import Description
 from fairridge.inference.explained import Explained, ExplainedShare
@@ -31,27 +32,26 @@ from fairridge.search import PenalizedProblem
 
 
 @dataclass(frozen=True)
-class _OwnMoves:
+class _OwnMoves(Placed):
     """−Σ w²h (∂t/∂θ·φ_θ) over some rows."""
 
     branch: Branch
     explained: Explained
+    any_arrays = True
 
     def __call__(self, at: RowsOfModel) -> Floats:
-        form, (m, k), n = self.explained, self.branch.theta.shape, len(at.rows.z)
-        terms = np.empty((n, self.branch.width))
+        form, (m, k), n = self.explained, self.branch.theta.shape, at.rows.z.shape[0]
+        terms = blank((n, self.branch.width), at.rows.z)
         self.branch.write_terms(at, terms)
-        inverse = self.branch.inverse[: m * k]
-        moves = (terms[:, : inverse.shape[1]] @ inverse.T).reshape(n, m, k)
+        xp, inverse = namespace(terms), self.branch.inverse[: m * k, :]
+        moves = xp.reshape(terms[:, : inverse.shape[1]] @ inverse.T, (n, m, k))
         counted, explained, _, predicted = form.seen(at)
-        counted = counted * explained
-        slopes = np.zeros((n, m, k))
-        form.subtract_bending(at, counted, predicted, slopes)
-        for j, jacobian in enumerate(form.jacobian):
-            onto = form.inverse[j] @ jacobian.reshape(len(jacobian), -1)
-            weighted = (at.rows.z @ form.residuals[j]) * counted[:, j : j + 1]
-            slopes += (weighted @ onto).reshape(n, m, k)
-        return np.array([at.rows.weight**2 @ (slopes * moves).sum(axis=(1, 2))])
+        slopes = xp.zeros_like(moves)
+        form.subtract_bending(at, counted * explained, predicted, slopes)
+        form.subtract_following(at, -counted * explained, slopes)
+        each = xp.sum(xp.reshape(slopes * moves, (n, m * k)), axis=1)
+        total: Floats = xp.sum(at.rows.weight**2 * each)[None]
+        return total
 
 
 def optimism(problem: PenalizedProblem, fit: Fit) -> float:

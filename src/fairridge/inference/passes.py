@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._arrays import Placed, at_most, blank, joined, namespace
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine, in_memory
@@ -18,7 +19,7 @@ Quantity = tuple[tuple[float, Branch, Functional], ...]
 
 
 @dataclass(frozen=True)
-class Pass:
+class Pass(Placed):
     """What to compute of each row: the terms of a branch, and its influence on some quantities."""
 
     branch: Branch  # its terms come first
@@ -36,17 +37,20 @@ class Pass:
         What quantities have of the branch's own terms is left out; see `with_own_terms`.
         """
         width, seen = self.branch.width, self.branch.seen(rows)
-        out = np.empty((len(rows.z), width + len(self.quantities) + more))
+        out = blank((rows.z.shape[0], width + len(self.quantities) + more), rows.z)
         self.branch.write_terms(seen, out[:, :width])
         out[:, width:] = 0.0
         for branch, places, signs, functionals in self._by_branch():
-            at, weighted = seen, np.zeros((1, len(functionals)))
+            at, weighted = seen, None
             if branch is not self.branch:
-                weights = np.column_stack([what.weights for what in functionals])
+                weights = joined([what.weights[:, None] for what in functionals], axis=1)
                 at = branch.seen(rows)
                 weighted = branch.weighted(at, weights)
-            for k, sign, what, column in zip(places, signs, functionals, weighted.T, strict=True):
-                out[:, width + k] += sign * (column + what.measure.direct(at))
+            for j, (k, sign, what) in enumerate(zip(places, signs, functionals, strict=True)):
+                direct = what.measure.direct(at)
+                out[:, width + k] += sign * (
+                    direct if weighted is None else weighted[:, j] + direct
+                )
         return out
 
     def with_own_terms(self, sums: Floats) -> Floats:
@@ -79,7 +83,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Weighing:
+class Weighing(Placed):
     """How much each row counts in a sum of products."""
 
     # Whether a row of weight w stands for w identical rows, rather than counting w times.
@@ -88,31 +92,33 @@ class Weighing:
 
     def factors(self, rows: FairRows, theta: Floats) -> Floats:
         """Return what to multiply the terms of each row with."""
-        factors = np.sqrt(rows.weight) if self.frequency else rows.weight
+        xp = namespace(rows.weight)
+        factors: Floats = xp.sqrt(rows.weight) if self.frequency else rows.weight
         if self.leverage is None:
             return factors
         root, total = self.leverage
         curvature = RowsOfModel(rows, theta).curvature / total
-        per_weight = curvature * ((rows.z @ root) ** 2).sum(axis=1)
+        per_weight = curvature * xp.sum((rows.z @ root) ** 2, axis=1)
         leverage = per_weight if self.frequency else rows.weight * per_weight
-        return np.asarray(factors / (1.0 - np.minimum(leverage, 1.0 - 1e-10)))
+        return factors / (1.0 - at_most(leverage, 1.0 - 1e-10))
 
 
 @dataclass(frozen=True)
-class _Products:
+class _Products(Placed):
     """Σ ζζᵀ over rows, ζ their weighted terms; the last row has the sums of the terms."""
 
     family: Any
     what: Pass
     weighing: Weighing
+    any_arrays = True
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
         rows = self.what.rows(self.family, y, Z, weight, offset)
         factors = self.weighing.factors(rows, self.what.branch.theta)
         terms = self.what.terms(rows, 1)
-        if (factors != 1.0).any():
+        if bool(namespace(factors).any(factors != 1.0)):
             terms *= factors[:, None]
-        np.divide(weight, factors, out=terms[:, -1])
+        terms[:, -1] = weight / factors
         return self._gathered(terms, Z)
 
     def _gathered(self, terms: Floats, Z: Floats) -> Any:

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
+from fairridge._arrays import Placed, namespace
 from fairridge._typing import Floats
 from fairridge.fairness import Definition
 from fairridge.families import Family
@@ -40,7 +41,7 @@ from fairridge.inference.rows import RowsOfModel
 
 
 @dataclass(frozen=True)
-class OddsOfRows:
+class OddsOfRows(Placed):
     """√ω of the linear predictors of one model, as a quantity that each row moves."""
 
     value: float  # √ω
@@ -53,11 +54,12 @@ class OddsOfRows:
         """Return (h² + 2ht − ωt²)/(2√ωT) of each row, summed over linear predictors."""
         rows = self.given.seen(at)
         each = rows.h * (rows.h + 2.0 * rows.t) - self.value**2 * rows.t**2
-        return np.asarray(each.sum(axis=1) / (2.0 * self.value * self.other))
+        direct: Floats = namespace(each).sum(each, axis=1) / (2.0 * self.value * self.other)
+        return direct
 
 
 @dataclass(frozen=True)
-class Explaining:
+class Explaining(Placed):
     """How much of h each row explains: its squares give degrees of freedom; see `scores`."""
 
     frequency: bool  # whether a row of weight w stands for w identical rows
@@ -68,8 +70,9 @@ class Explaining:
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Return w h² of each row, or h², summed over linear predictors."""
-        explained = (self.given.seen(at).h ** 2).sum(axis=1)
-        return np.asarray(explained if self.frequency else at.rows.weight * explained)
+        h = self.given.seen(at).h
+        explained: Floats = namespace(h).sum(h * h, axis=1)
+        return explained if self.frequency else at.rows.weight * explained
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._arrays import Placed, as_float64, blank, namespace, to_device
 from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms
 from fairridge.inference.cox import score_rows
@@ -54,9 +55,9 @@ class FairRows:
     ) -> FairRows:
         """Decorrelate centered columns [S, X] by B and Σ_S⁻¹; what follows them is left out."""
         (B, inverse), (q, p) = basis, basis[0].shape
-        z = np.empty((len(Z), 1 + q + p))
+        z = blank((Z.shape[0], 1 + q + p), Z)
         z[:, 0], z[:, 1 : 1 + q] = 1.0, Z[:, :q]
-        np.subtract(Z[:, q : q + p], Z[:, :q] @ B, out=z[:, 1 + q :])
+        z[:, 1 + q :] = Z[:, q : q + p] - Z[:, :q] @ B
         return cls(family, y, z, Z[:, :q] @ inverse, offset, weight)
 
     @property
@@ -75,11 +76,14 @@ class FairRows:
         if self.family.reads == "times":
             return -np.log(self.y[:, :1])
         if self.family.n_predictors > 1:
-            return np.eye(self.family.n_predictors + 1)[self.y[:, 0].astype(np.intp)]
+            codes = np.arange(self.family.n_predictors + 1.0)[None, :]
+            return as_float64(self.y == to_device(codes, self.y))
         return self.y
 
     def onto(self, beta: Floats) -> Floats:
         """Return u·β for β of shape (p, m); models with the same β share it."""
+        if namespace(beta) is not np:
+            return self.u @ beta
         key = beta.tobytes()
         if key not in self._products:
             self._products[key] = self.u @ beta
@@ -93,9 +97,10 @@ class FairRows:
         """Return the deviance of each row, of weight 1, at η less the offset."""
         eta = self.with_offset(eta)
         if self.family.n_predictors > 1:
-            chosen = np.arange(len(self.y)), self.y[:, 0].astype(np.intp)
-            return -2.0 * np.log(self.family.mean(eta)[chosen])
-        return np.asarray(self.family.unit_deviance(self.y[:, 0], eta[:, 0]), dtype=np.float64)
+            xp = namespace(eta)
+            return -2.0 * xp.log(xp.sum(self.family.mean(eta) * self.targets, axis=1))
+        deviance: Floats = self.family.unit_deviance(self.y[:, 0], eta[:, 0])
+        return deviance
 
 
 @dataclass(frozen=True)
@@ -131,17 +136,20 @@ class RowsOfModel:
         return self.t[:, :, None] * self.rows.v[:, None, :]
 
     def _terms(self, order: int) -> Any:
-        return self.rows.family.deviance_terms(self.rows.y, self.eta, np.ones(len(self.eta)), order)
+        ones = namespace(self.eta).ones_like(self.eta[:, 0])
+        return self.rows.family.deviance_terms(self.rows.y, self.eta, ones, order)
 
     @cached_property
     def score(self) -> Floats:
         """−½ ∂d/∂η of each row, of shape (n, m); for independent rows only."""
-        return -0.5 * np.asarray(self._terms(1).gradient)
+        gradient: Floats = self._terms(1).gradient
+        return -0.5 * gradient
 
     @property
     def curvature(self) -> Floats:
         """½ ∂²d/∂η² of each row, for families with one linear predictor."""
-        return 0.5 * np.asarray(self._terms(2).curvature)[:, 0, 0]
+        curvature: Floats = self._terms(2).curvature
+        return 0.5 * curvature[:, 0, 0]
 
     def write_score_columns(self, out: Floats) -> None:
         """Write the derivative of the total score of z in the weight of each row.
@@ -153,7 +161,11 @@ class RowsOfModel:
         """
         rows = self.rows
         if rows.family.separable:
-            np.multiply(self.score[:, :, None], rows.z[:, None, :], out=out)
+            score, z = self.score[:, :, None], rows.z[:, None, :]
+            if namespace(out) is np:
+                np.multiply(score, z, out=out)
+            else:
+                out[...] = score * z
             return
         eta = self.eta[:, 0]
         terms = CoxTerms.of(rows.family.ties, rows.y, eta, rows.weight, sets=rows.family.sets)
@@ -163,13 +175,18 @@ class RowsOfModel:
 
 
 @dataclass(frozen=True)
-class OfRows:
+class OfRows(Placed):
     """A function of rows as a model sees them, to be summed over centered columns."""
 
     family: Any  # the family of the response (Family)
     theta: Floats  # intercept at the means, α and β, of shape (m, 1+q+p)
     basis: tuple[Floats, Floats]  # B and Σ_S⁻¹
     function: Callable[[RowsOfModel], Any]  # what is summed
+
+    @property
+    def any_arrays(self) -> bool:
+        """Whether the function takes rows that are elsewhere."""
+        return getattr(getattr(self.function, "func", self.function), "any_arrays", False)
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
         """Return the function's value for some rows."""

@@ -40,6 +40,8 @@ LOOSE = 1e-9
 FALLING = -1e-9
 # The same, below which it is not measured in its own units.
 SMALLEST = 1e-30
+# Numbers below this have lost digits.
+TINY = 1e-300
 # Penalty that holds as well as an infinite one, relative to one that balances the deviance.
 STIFF = 1e6
 # Minima through which a polynomial leads on to the next.
@@ -339,7 +341,7 @@ def is_minimum(state: MeanState, goals: Sequence[Goal]) -> bool:
     if not np.isfinite(H).all():
         return False
     largest = float(np.diag(H).max(initial=0.0))
-    if not largest > 0.0:
+    if not largest > TINY / SMALLEST:
         return False
     scale = np.sqrt(np.maximum(np.diag(H), SMALLEST * largest))
     H /= np.outer(scale, scale)
