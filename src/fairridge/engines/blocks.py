@@ -183,8 +183,8 @@ class WrittenBlock(Protocol):
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients, for coefficients of shape (k, m)."""
 
-    def products(self, vectors: Floats) -> Floats:
-        """vectorsᵀZ, for vectors of shape (n, m)."""
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
+        """vectorsᵀZ, for vectors of shape (n, m); with the first columns of Z only, if asked."""
 
     def cross(self, weight: Floats) -> Floats:
         """Σ w zzᵀ for weights of any sign."""
@@ -215,8 +215,8 @@ class DenseBlock:
     def times(self, coefficients: Floats) -> Floats:
         return self.values[:, : len(coefficients)] @ coefficients
 
-    def products(self, vectors: Floats) -> Floats:
-        return vectors.T @ self.values
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
+        return vectors.T @ self.values[:, :count]
 
     def cross(self, weight: Floats) -> Floats:
         below = weight < 0.0
@@ -301,9 +301,10 @@ class SplitBlock:
         full[: len(coefficients)] = coefficients
         return np.column_stack([self._matrix.matvec(column) for column in full.T])
 
-    def products(self, vectors: Floats) -> Floats:
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
         columns = np.ascontiguousarray(vectors.T)
-        return np.vstack([self._matrix.transpose_matvec(column) for column in columns])
+        found = np.vstack([self._matrix.transpose_matvec(column) for column in columns])
+        return found[:, :count]
 
     def dense(self) -> Floats:
         return np.asarray(self._matrix.toarray())

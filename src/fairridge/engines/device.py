@@ -34,6 +34,7 @@ from fairridge.engines.sums import (
     hessian_of,
     intercepts_of_sums,
     null_sums,
+    with_gram,
 )
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
@@ -46,8 +47,9 @@ NOT_ON_HOST = (
     "that asks for S, U, y or the weights of every row, or that compares pairs of rows, needs "
     "NumPy arrays or a frame instead."
 )
-# Share of the input that a block and all that is made of it may take, and bytes that are nothing.
-EXTRA, LITTLE = 0.045, 64 << 20
+# Share of the input that a block and all that is made of it may take, and bytes that are nothing:
+# in smaller blocks a GPU waits for its next operation.
+EXTRA, LITTLE = 0.09, 256 << 20
 # How much more is made of a row by functions of its columns.
 MORE = 2
 # Squared mean over variance up to which a sum of squares about zero keeps all digits but two.
@@ -343,9 +345,9 @@ class DeviceEngine:
             Z = block.shifted(self._about)
             eta = self._eta(block, Z, center, intercept, raw)
             rows = Z, block.y, eta, block.weights, block.offset
-            return block_means(*rows, family, means, sizes, multipliers)
+            return block_means(*rows, family, means, sizes, multipliers, self._gram)
 
-        return self._sum(work).recentered(gap)
+        return with_gram(self._sum(work), self._gram).recentered(gap)
 
     def _eta(
         self, block: RowBlock, Z: DeviceBlock | None, center: Floats, intercept: Floats, raw: Floats

@@ -56,6 +56,12 @@ def _numbers(like: Any, deviance: Any) -> list[Any]:
     return [xp.zeros_like(like[0, :1]) if deviance is None else xp.reshape(deviance, (-1,))]
 
 
+def _rows_of(vectors: Any) -> Any:
+    """Return vectors one below the other, as a GPU multiplies few of them fastest."""
+    xp = namespace(vectors)
+    return xp.stack([vectors[:, j] for j in range(vectors.shape[1])], axis=0)
+
+
 def stacked(numbers: Sequence[Any]) -> Any:
     """Return numbers on a device as one array."""
     xp = namespace(numbers[0])
@@ -102,7 +108,8 @@ class DeviceBlock:
             products[:, order] = np.hstack([mixed[:, b:].T, small[:, b:].T])
             return gram, products, number
 
-        wide_gram, mixed, small = self.wide.T @ wide, self.wide.T @ beside, self.narrow.T @ beside
+        rows = _rows_of(beside)
+        wide_gram, mixed, small = self.wide.T @ wide, (rows @ self.wide).T, self.narrow.T @ beside
         return Pending.of([wide_gram, mixed, small, *_numbers(wide_gram, deviance)], ordered)
 
     def leading(self, weight: Any, count: int) -> Floats:
@@ -132,7 +139,10 @@ class DeviceBlock:
             eta = eta + self.narrow[:, 1:] @ to_device(full[a + 1 :], self.narrow)
         return eta
 
-    def products(self, vectors: Any) -> Floats:
+    def products(self, vectors: Any, count: int | None = None) -> Floats:
+        if count is not None:
+            few: Floats = to_host(_rows_of(vectors) @ self._first(count))
+            return few
         products: Floats = self.products_on_device(vectors).result()[0]
         return products
 
@@ -141,11 +151,12 @@ class DeviceBlock:
         order = self.order
 
         def ordered(wide: Floats, narrow: Floats, number: Floats) -> Any:
-            products = np.empty((wide.shape[1], len(order)))
-            products[:, order] = np.vstack([wide, narrow]).T
+            products = np.empty((wide.shape[0], len(order)))
+            products[:, order] = np.hstack([wide, narrow])
             return products, number
 
-        wide, narrow = self.wide.T @ vectors, self.narrow.T @ vectors
+        rows = _rows_of(vectors)
+        wide, narrow = rows @ self.wide, rows @ self.narrow
         return Pending.of([wide, narrow, *_numbers(wide, deviance)], ordered)
 
     def all_columns(self) -> Any:

@@ -32,6 +32,7 @@ from fairridge.engines.sums import (
     block_means,
     deviance_hessian,
     null_sums,
+    with_gram,
 )
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
@@ -279,9 +280,10 @@ class MemoryEngine:
             y, weight, offset = self.rows.response[block], self.weights[block], self.rows.offset
             offset = None if offset is None else offset[block]
             rows = Z, y, eta(block, Z), weight, offset
-            return block_means(*rows, family, means, sizes, multipliers)
+            return block_means(*rows, family, means, sizes, multipliers, self._gram)
 
-        return self._sum(work, self._written.slices).recentered(gap)
+        sums = with_gram(self._sum(work, self._written.slices), self._gram)
+        return sums.recentered(gap)
 
     def _prepared(self, family: Family) -> Family:
         """Let a family find only once what no coefficient changes, such as Cox's risk sets.

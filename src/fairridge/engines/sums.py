@@ -8,7 +8,7 @@ Sums of the predicted means μ with [1, S] say how they depend on S.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -226,6 +226,14 @@ class MeanSums:
         )
 
 
+def with_gram(sums: MeanSums, known: Floats | None) -> MeanSums:
+    """Return sums without derivatives with Σ w [1, s][1, s]ᵀ, if blocks have left it out."""
+    if known is None or sums.gram is not None or sums.slopes is not None:
+        return sums
+    K, head = sums.products.shape
+    return replace(sums, gram=np.repeat(known[None, :head, :head], K, axis=0))
+
+
 def block_means(
     Z: WrittenBlock,
     y: Floats,
@@ -236,6 +244,7 @@ def block_means(
     means: MeansOfRows,
     sizes: tuple[int, int],
     multipliers: Floats | None,
+    known: Floats | None = None,
 ) -> MeanSums:
     """Sum over one block of rows.
 
@@ -252,6 +261,9 @@ def block_means(
     multipliers : ndarray of shape (K, 1+q) or None
         Coefficients of Σ w μ[1, s] whose second derivatives go into the
         Hessian; None if no derivatives are asked for.
+    known : ndarray, optional
+        Σ w [1, z][1, z]ᵀ over all rows, if it is known: means of all rows then leave their own
+        to `with_gram`.
     """
     head, k = sizes
     mu = means(y, eta, 0 if multipliers is None else 2, offset)
@@ -262,11 +274,13 @@ def block_means(
     squares = to_host(xp.sum(weighted * mu.values, axis=0))
     counts = to_host(xp.sum(as_float64(counted > 0.0), axis=0))
     if multipliers is None:
-        alike = 1 if mu.counted is None else K  # means of all rows share one
-        gram = np.stack([Z.corner(each[:, j], head) for j in range(alike)])
-        gram = np.repeat(gram, K // alike, axis=0)
+        gram = None
+        if mu.counted is not None or known is None:
+            alike = 1 if mu.counted is None else K  # means of all rows share one
+            gram = np.stack([Z.corner(each[:, j], head) for j in range(alike)])
+            gram = np.repeat(gram, K // alike, axis=0)
         deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
-        return MeanSums(deviance, Z.products(weighted)[:, :head], squares, counts, gram)
+        return MeanSums(deviance, Z.products(weighted, head), squares, counts, gram)
     assert mu.first is not None
     assert mu.bend is not None
     m = mu.first.shape[2]
