@@ -62,6 +62,14 @@ def _rows_of(vectors: Any) -> Any:
     return xp.stack([vectors[:, j] for j in range(vectors.shape[1])], axis=0)
 
 
+def _some(columns: Any, places: Integers) -> Any:
+    """Return some columns, as a view if they stand side by side."""
+    first, last = int(places[0]), int(places[-1])
+    if len(places) == last - first + 1 and (np.diff(places) == 1).all():
+        return columns[:, first : last + 1]
+    return taken(columns, places, axis=1)
+
+
 def stacked(numbers: Sequence[Any]) -> Any:
     """Return numbers on a device as one array."""
     xp = namespace(numbers[0])
@@ -113,21 +121,28 @@ class DeviceBlock:
         return Pending.of([wide_gram, mixed, small, *_numbers(wide_gram, deviance)], ordered)
 
     def leading(self, weight: Any, count: int) -> Floats:
-        return self.products(self._first(count) * weight[:, None])
+        return self.products(self._together(count) * weight[:, None])
 
     def corner(self, weight: Any, count: int) -> Floats:
-        first = self._first(count)
+        first = self._together(count)
         corner: Floats = to_host(first.T @ (first * weight[:, None]))
         return corner
 
-    def _first(self, count: int) -> Any:
-        """Return the first columns of [1, z − shift]."""
+    def _together(self, count: int) -> Any:
+        """Return the first columns of [1, z − shift] as one array."""
+        parts = self._first(count)
+        order = np.argsort(np.concatenate([at for at, _ in parts]))
+        return taken(joined([columns for _, columns in parts], axis=1), order, axis=1)
+
+    def _first(self, count: int) -> list[tuple[Integers, Any]]:
+        """Return the first columns of [1, z − shift] in two parts, each with its places there."""
         a, places = self.wide.shape[1], np.argsort(self.order)[:count]
         beside = places >= a
-        head = [taken(self.wide, places[~beside], axis=1)]
-        head.append(taken(self.narrow, places[beside] - a, axis=1))
-        order = np.argsort(np.argsort(beside, kind="stable"), kind="stable")
-        return taken(joined(head, axis=1), order, axis=1)
+        return [
+            (np.flatnonzero(own), _some(columns, places[own] - first))
+            for own, columns, first in ((~beside, self.wide, 0), (beside, self.narrow, a))
+            if own.any()
+        ]
 
     def times(self, coefficients: Floats) -> Any:
         """Z·coefficients; missing rows of coefficients are zero."""
@@ -141,8 +156,10 @@ class DeviceBlock:
 
     def products(self, vectors: Any, count: int | None = None) -> Floats:
         if count is not None:
-            few: Floats = to_host(_rows_of(vectors) @ self._first(count))
-            return few
+            rows, found = _rows_of(vectors), np.empty((vectors.shape[1], count))
+            for at, columns in self._first(count):
+                found[:, at] = to_host(rows @ columns)
+            return found
         products: Floats = self.products_on_device(vectors).result()[0]
         return products
 
