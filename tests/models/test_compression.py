@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from fairridge import FairRidgeRegressor
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine, is_wide
 from fairridge.models.spaces import compress
@@ -160,3 +161,13 @@ def test_dependent_columns_do_not_depend_on_blocks(size):
     columns = np.hstack([np.zeros((80, 1)), columns])
     blocks = [columns[:, k : k + size] for k in range(0, columns.shape[1], size)]
     assert dependent_columns(blocks, columns.shape[1], 75) == (0, 21, 73)
+
+
+def test_columns_that_others_would_hide_are_refused():
+    rng = np.random.default_rng(0)
+    S, X, y = rng.normal(size=(8, 1)), rng.normal(size=(8, 10)), rng.normal(size=8)
+    X[:, 3] *= 1e15
+    model = FairRidgeRegressor(0.5, predictor_penalty=1.0, standardize=False)
+    with pytest.raises(ValueError, match=r"column 'x3' is more than 10¹² times as large as 'x"):
+        model.fit(X, y, sensitive_features=S)
+    model.set_params(standardize=True).fit(X, y, sensitive_features=S)

@@ -40,6 +40,8 @@ from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 # Part of the fitted values that coefficients miss, above which it is more than rounding.
 SEEN = 1e-12
+# Rounding of the longest column, relative to the shortest, that would hide it.
+LOST = 1e-2
 # Sweeps over the columns before features are known.
 SWEEPS = 2
 
@@ -139,6 +141,7 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
     columns, along, rounding, gram = _measured(
         columns, noise[q:last], noise[:q] * scale[:q], to_B, weight, standardize=standardize
     )
+    _require_digits(columns, engine.names[q:last])
     left, values = _singular(columns, gram, rounding * np.sqrt(weight), predictor_penalty)
 
     response = (engine.rows.targets - mean[last:]) * root
@@ -250,6 +253,20 @@ def _measured(
         outside *= used / scale[place]
         gram += outside @ outside.T
     return replace(columns, scale=scale, squares=squares), along, rounding, gram
+
+
+def _require_digits(columns: WideColumns, names: Sequence[str]) -> None:
+    """Refuse columns that products with others, in much larger units, would lose."""
+    used = np.flatnonzero(columns.squares > 0.0)
+    lengths = np.sqrt(columns.squares[used]) / columns.scale[used]
+    if not used.size or len(columns.span) * EPS * lengths.max() <= LOST * lengths.min():
+        return
+    large, small = (names[used[k]] for k in (lengths.argmax(), lengths.argmin()))
+    raise ValueError(
+        f"predictor column {large!r} is more than 10¹² times as large as {small!r}, and with more "
+        "columns than rows the products of both do not carry enough digits; rescale the columns, "
+        "or use standardize=True."
+    )
 
 
 def _singular(
