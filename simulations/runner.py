@@ -84,14 +84,12 @@ def run(names: list[str], folder: Path, *, quick: bool, jobs: int) -> dict[str, 
 def chunks_of(name: str, quick: bool) -> list[Chunk]:
     """Divide the samples of an experiment."""
     module = EXPERIMENTS[name]
-    more = getattr(module, "MORE", {})
-    found = []
-    for setting in module.SETTINGS:
-        kind = setting.get("family", setting.get("model", setting.get("blind")))
-        count = module.QUICK if quick else module.REPEATS * more.get(kind, 1)
-        starts = range(0, count, CHUNK)
-        found += [Chunk(name, setting, k, min(k + CHUNK, count)) for k in starts]
-    return found
+    count = module.QUICK if quick else module.REPEATS
+    return [
+        Chunk(name, setting, k, min(k + CHUNK, count))
+        for setting in module.SETTINGS
+        for k in range(0, count, CHUNK)
+    ]
 
 
 def _write(chunk: Chunk, folder: Path) -> None:
