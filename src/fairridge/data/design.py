@@ -34,7 +34,7 @@ from fairridge.exceptions import DataWarning
 MAX_LEVELS = 1000
 # So few levels are categories even if every row has its own.
 FEW_LEVELS = 10
-# Rows below which distinct numbers are no keys.
+# Rows below which distinct numbers are not taken for keys.
 FEWEST_KEYS = 100
 
 Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]

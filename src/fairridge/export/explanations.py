@@ -24,7 +24,7 @@ from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, t
 def attribution(model: Any) -> Attribution:
     """Split VAR(Sα)/(VAR(Sα) + VAR(Uβ)) in training over the sensitive attributes (LMG).
 
-    Weights of the fit count; offsets and exposures are no part of Sα + Uβ.
+    Weights of the fit count; offsets and exposures are not part of Sα + Uβ.
 
     Parameters
     ----------

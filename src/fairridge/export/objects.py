@@ -18,7 +18,7 @@ from fairridge.export.model_file import RefusedError
 from fairridge.outputs import writing
 
 FORMATS = ("skops", "joblib")
-# Types of ours, of the default learner and of standard steps, beside those that skops trusts.
+# Types of fairridge, of the default learner and of standard steps, beside those that skops trusts.
 OWN_TYPES = (
     "fairridge.stacking.learners.Categories",
     "functools.partial",

@@ -348,7 +348,7 @@ class GLMProblem(PenalizedProblem):
         """Return the value after one Newton step off λ = 0: no pass but those of the definition."""
         point, objective = self.minima.point(0.0), self.minima.objective(lambda_)
         if not objective.allows_separation(point):
-            return 0.0  # from coefficients at infinity there is no short way
+            return 0.0  # coefficients at infinity are bad starts
         step, _ = objective.step(point)
         change = float(point.gradient @ step + 0.5 * step @ point.hessian @ step)
         moved = replace(point, theta=point.theta + step, deviance=point.deviance + change)

@@ -20,7 +20,7 @@ from fairridge.search.problem import Choice
 Value = Callable[[float], float]
 
 PER_DECADE = 10
-# Beyond this many decades above the data no definition of ours still changes.
+# Beyond this many decades above the data no definition still changes.
 DECADES_ABOVE = 16
 # The largest λ to look at; beyond it comes α = 0.
 FARTHEST = 1e150

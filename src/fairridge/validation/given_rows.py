@@ -29,7 +29,7 @@ class GivenRows:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any, offset: Any = None) -> GivenRows:
-        """Read rows; what is not a linear model of ours reads them as they came."""
+        """Read rows; models other than fair ridge models get them as they came."""
         inputs = read_inputs(X, S, weight, offset)
         sensitive: Any = getattr(model, "sensitive", None)
         if isinstance(model, LinearModel):
