@@ -491,10 +491,12 @@ def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> 
     if vector.dtype.kind == "S":
         raise ValueError(f"{argument} holds bytes; turn them into text with astype(str).")
     missing = np.zeros(len(vector), dtype=bool)
-    if vector.dtype.kind in "fMmO":
+    if vector.dtype.kind == "O":
         missing = np.array([is_missing(value) for value in vector.tolist()], dtype=bool)
-    if vector.dtype.kind == "f":
-        missing |= np.isinf(vector)
+    elif vector.dtype.kind in "Mm":
+        missing = np.isnat(vector)
+    elif vector.dtype.kind == "f":
+        missing = ~np.isfinite(vector)
     if missing.any():
         found = listed_rows(np.arange(n_rows)[rows][missing])
         raise ValueError(

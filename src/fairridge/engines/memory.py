@@ -246,7 +246,7 @@ class MemoryEngine:
             more = tuple(sums_at(other(block, Z), 1) for other in at_others)
             return replace(sums_at(eta(block, Z), order), others=more)
 
-        sums = self._sum(work, self._written.slices)
+        sums = self._sum(work, self._written.larger_slices)
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller has another center.
         sums = sums.recentered(self._written.typical_row[: len(center)] - center)
@@ -282,7 +282,7 @@ class MemoryEngine:
             rows = Z, y, eta(block, Z), weight, offset
             return block_means(*rows, family, means, sizes, multipliers, self._gram)
 
-        sums = with_gram(self._sum(work, self._written.slices), self._gram)
+        sums = with_gram(self._sum(work, self._written.larger_slices), self._gram)
         return sums.recentered(gap)
 
     def _prepared(self, family: Family) -> Family:

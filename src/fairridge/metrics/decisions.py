@@ -175,7 +175,7 @@ class ValueWeights:
     def of(cls, values: Floats, weights: Floats, digits: int = DIGITS) -> ValueWeights:
         """Add up the weights of values that agree in so many binary digits, or in fewer."""
         if (weights == weights[0]).all():  # to sort values alone is many times faster
-            values = np.sort(values, kind="stable")
+            values = np.sort(values)
         else:
             order = np.argsort(values, kind="stable")
             values, weights = values[order], weights[order]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Booleans, Floats, Integers
 
 NAN = float("nan")
 
@@ -120,3 +120,35 @@ def ratio_of_totals(
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
         low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
     return Estimate(ratio, low, high, found.size, ratio * found.error)
+
+
+def ratios_of_totals(
+    codes: Integers,
+    size: int,
+    predicted: Floats,
+    observed: Floats,
+    weight: Floats,
+    confidence: float,
+) -> list[Estimate]:
+    """Return `ratio_of_totals` of the rows of each code below `size`, from sums.
+
+    With R the ratio, (predicted − R·observed)² has the mean E[p²] − 2R E[po] + R²E[o²].
+    """
+    unit = weight / weight.max()
+    of_p, of_o = unit * predicted, unit * observed
+    sums = (unit, unit * unit, of_p, of_o, of_p * predicted, of_p * observed, of_o * observed)
+    total, *others = (np.bincount(codes, each, size) for each in sums)
+    found: list[Estimate] = []
+    for w, ww, p, o, pp, po, oo in zip(total, *others, strict=True):
+        n = w * w / ww if w > 0.0 else 0.0
+        if n <= 1.0 + 1e-9 or not (p > 0.0 and o > 0.0):
+            rows = codes == len(found)
+            found.append(ratio_of_totals(predicted[rows], observed[rows], weight[rows], confidence))
+            continue
+        ratio = p / o
+        squares = max(pp - 2.0 * ratio * po + ratio * ratio * oo, 0.0) * w / (p * p)
+        error = float(np.sqrt(squares / (n - 1.0)))
+        with np.errstate(over="ignore"):
+            change = float(np.exp(stdtrit(n - 1.0, 0.5 + confidence / 2.0) * error))
+        found.append(Estimate(ratio, ratio / change, ratio * change, n, ratio * error))
+    return found

@@ -14,7 +14,7 @@ from fairridge.engines import MemoryEngine
 from fairridge.families.base import ClassFamily
 from fairridge.metrics.decisions import SMALL
 from fairridge.metrics.groups import BINS, Grouping, numeric_grouping
-from fairridge.metrics.intervals import Estimate, ratio_of_totals
+from fairridge.metrics.intervals import Estimate, ratios_of_totals
 from fairridge.models import Fit
 
 CONFIDENCE = 0.95
@@ -54,16 +54,17 @@ def total_ratios(
     predicted, observed = _columns(fit, engine)
     weight, found = engine.weights, {}
     suffixes = [""] if predicted.shape[1] == 1 else [f" → {label}" for label in classes]
-    groups = [(EVERYONE, np.ones(len(weight), dtype=bool))]
-    for part in encoded_groupings(unmapped or engine.rows, encoding):
-        named = ((f"{part.attribute}: {label}", k) for k, label in enumerate(part.labels))
-        groups += [(name, rows) for name, k in named if (rows := part.codes == k).sum() >= SMALL]
-    for name, rows in groups:
-        for k, suffix in enumerate(suffixes):
-            pair = predicted[rows, k], observed[rows, k]
-            ratio = ratio_of_totals(*pair, weight[rows], CONFIDENCE)
-            if np.isfinite(ratio.value):
-                found[f"{name}{suffix}"] = _plain(ratio)
+    everyone = Grouping("", (EVERYONE,), np.zeros(len(weight), dtype=np.intp))
+    for part in (everyone, *encoded_groupings(unmapped or engine.rows, encoding)):
+        size, pairs = len(part.labels), zip(predicted.T, observed.T, strict=True)
+        each = [ratios_of_totals(part.codes, size, *pair, weight, CONFIDENCE) for pair in pairs]
+        enough = np.bincount(part.codes, minlength=size) >= (SMALL if part.attribute else 0)
+        for j in np.flatnonzero(enough).tolist():
+            label = part.labels[j]
+            name = f"{part.attribute}: {label}" if part.attribute else label
+            for suffix, ratios in zip(suffixes, each, strict=True):
+                if np.isfinite(ratios[j].value):
+                    found[f"{name}{suffix}"] = _plain(ratios[j])
     return found
 
 
