@@ -104,3 +104,15 @@ def test_pairs_that_a_perfect_fit_treats_alike(seed):
     ).fit(X, y, sensitive_features=S, sample_weight=weight)
     assert (model.unfairness_, model.status_) == (0.0, "inactive")
     np.testing.assert_allclose(model.predict(X, sensitive_features=S), y)
+
+
+@pytest.mark.filterwarnings("ignore:sensitive column:UserWarning")
+def test_collinear_columns_in_small_units_keep_their_form():
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=N)
+    S = np.column_stack([s, 1e-9 * s])
+    X = rng.normal(size=(N, 1))
+    y = s + X[:, 0] + rng.normal(size=N)
+    options = {"definition": IndividualFairness(), "standardize": False}
+    model = FairRidgeRegressor(0.3, **options).fit(X, y, sensitive_features=S)
+    assert model.unfairness_ == pytest.approx(0.3, abs=1e-9)

@@ -118,8 +118,11 @@ class IndividualFairness(Definition):
         the response does.
         """
         change, back = fit.basis.sensitive.orthonormal()
-        M = self._form(fit, change)
-        ours_at, free = (np.atleast_2d(a) @ back.T for a in (fit.alpha, fit.unconstrained().alpha))
+        rank = fit.basis.sensitive.rank  # the directions that follow treat all rows alike
+        M = self._form(fit, change)[:rank, :rank]
+        ours_at, free = (
+            (np.atleast_2d(a) @ back.T)[:, :rank] for a in (fit.alpha, fit.unconstrained().alpha)
+        )
         size, unit = _power_of_two(free), _power_of_two(M)
         # Over classes, if there are several, the forms add.
         ours, theirs = (
