@@ -22,7 +22,7 @@ from fairridge.engines import (
     PrecomputedMoments,
     PrecomputedRoot,
 )
-from fairridge.engines.blocks import DenseBlock, SplitBlock, WrittenBlock
+from fairridge.engines.blocks import BlocksTogether, DenseBlock, SplitBlock, WrittenBlock
 from fairridge.engines.device_rows import DeviceBlock
 from fairridge.families import (
     Binomial,
@@ -89,7 +89,7 @@ ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
     StreamEngine,
 )
-BLOCKS: tuple[type[WrittenBlock], ...] = (DenseBlock, DeviceBlock, SplitBlock)
+BLOCKS: tuple[type[WrittenBlock], ...] = (BlocksTogether, DenseBlock, DeviceBlock, SplitBlock)
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
 RIDGES: tuple[type[GaussianRidge], ...] = (RidgeOnExplained, RidgeOnSensitive)
 

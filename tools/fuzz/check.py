@@ -219,8 +219,7 @@ def _wrong_bound(
         and not (first.warnings or is_flat(columns, fair))
         and value.value
         < r - slack - undetermined(problem, columns, fair, float(model.lambda_), recomputed)
-        # Values jump at λ = 0 if coefficients have no limit there.
-        and not _separated(answer(replace(problem, unfairness=1.0)))
+        and not _jumps(problem, model)
     ):
         yield f"bound {r:g} is said to bind, but the value is {value.value:.10g}"
     if abs(value.value - model.unfairness_) > slack:
@@ -246,6 +245,14 @@ def _wrong_other_bound(
     gain = found.gain(float(model.lambda_))
     if not gain <= GAIN:
         yield f"not stationary: another step gains {gain:.2g} of the deviance"
+
+
+def _jumps(problem: Problem, model: Any) -> bool:
+    """Whether values jump at λ = 0: coefficients have no limit there, and any penalty ends that."""
+    penalty = float(model.lambda_ * np.sum(np.square(model.alpha_)))
+    if penalty > 1e-9 * abs(model.deviance_):
+        return False
+    return _separated(answer(replace(problem, unfairness=1.0)))
 
 
 def _coarse(problem: Problem) -> float:

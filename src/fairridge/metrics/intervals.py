@@ -135,13 +135,16 @@ def ratios_of_totals(
     With R the ratio, (predicted − R·observed)² has the mean E[p²] − 2R E[po] + R²E[o²].
     """
     unit = weight / weight.max()
+    largest = max(float(np.abs(each).max()) for each in (predicted, observed))
+    if largest > 0.0:  # squares overflow otherwise, and ratios have no unit
+        predicted, observed = predicted / largest, observed / largest
     of_p, of_o = unit * predicted, unit * observed
     sums = (unit, unit * unit, of_p, of_o, of_p * predicted, of_p * observed, of_o * observed)
-    total, *others = (np.bincount(codes, each, size) for each in sums)
+    total, *others = (np.bincount(codes, each, size).tolist() for each in sums)
     found: list[Estimate] = []
     for w, ww, p, o, pp, po, oo in zip(total, *others, strict=True):
         n = w * w / ww if w > 0.0 else 0.0
-        if n <= 1.0 + 1e-9 or not (p > 0.0 and o > 0.0):
+        if n <= 1.0 + 1e-9 or not (p * p > 0.0 and o * o > 0.0):
             rows = codes == len(found)
             found.append(ratio_of_totals(predicted[rows], observed[rows], weight[rows], confidence))
             continue
