@@ -11,7 +11,8 @@ from sklearn.base import clone
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import StatisticalParity
+from fairridge.fairness import MeanParity, StatisticalParity
+from fairridge.models import Isolation
 from tests import zoo
 from tests.zoo import LateModule, crossed
 
@@ -383,6 +384,21 @@ def test_the_value_with_isolated_rows_is_said(definition):
         r = np.corrcoef(frame["s"], model.predict_proba(frame)[:, 1])[0, 1]
         assert value == pytest.approx(r**2, rel=1e-9)
     assert "With isolated rows" in str(model.summary())
+
+
+@pytest.mark.parametrize("kind", ["binomial", "poisson"])
+@pytest.mark.parametrize("definition", [StatisticalParity(measure="deviance"), MeanParity()])
+def test_sums_over_isolated_rows_are_added_to_those_known(kind, definition, monkeypatch):
+    frame, eta, rare = make("z")
+    y = respond(kind, eta, rare)
+    options = {"sensitive": "s", "definition": definition}
+    model = FairRidgeClassifier(0.05, **options)
+    if kind == "poisson":
+        model = FairRidgeRegressor(0.05, family="poisson", **options)
+    added = model.fit(frame, y).unfairness_components_["all_rows"]
+    monkeypatch.setattr(Isolation, "on_everyone", lambda self, fit: fit.on(self.everyone))
+    again = model.fit(frame, y).unfairness_components_["all_rows"]
+    assert added == pytest.approx(again, rel=1e-10)
 
 
 @pytest.mark.slow

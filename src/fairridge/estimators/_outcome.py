@@ -27,6 +27,7 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.export import LinearForm, fingerprint
+from fairridge.fairness import MeanParity
 from fairridge.metrics import decided_by, group_differences, shares_of_fit, total_ratios
 from fairridge.models import FairBasis, Fit, Isolation, TrainingColumns
 from fairridge.names import resolve_definition
@@ -270,7 +271,7 @@ def store_isolated(model: Any, training: Training, problem: Problem, solution: S
         return
     model.isolated_ = isolated_levels(problem, training.design)
     if in_memory(isolation.everyone):
-        value = model._bounded.on_all_rows(solution.fit, isolation.everyone)
+        value = model._bounded.on_all_rows(solution.fit, isolation)
         model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 
 
@@ -432,12 +433,14 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
 
 def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     """Keep the numbers that every model is described by, and what they mean between groups."""
-    shares = shares_of_fit(fit)
-    differences = group_differences(fit, training.design.sensitive, training.n_rows)
-    classes = training.response.classes
+    classes, decided = training.response.classes, None
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
     if classes is not None and not training.engine.on_device:
-        decided = decided_by(fit, training.engine, len(classes), training.unmapped)
+        means = MeanParity().means(fit, totals=True)
+        decided = decided_by(fit, training.engine, len(classes), training.unmapped, means)
+    shares = shares_of_fit(fit)
+    differences = group_differences(fit, training.design.sensitive, training.n_rows)
+    if classes is not None and decided is not None:
         shares["decision_gap"] = decided.gap
         for label, ratio in zip(classes, decided.impact_ratios, strict=True):
             differences[f"adverse_impact_ratio[{label}]"] = float(ratio)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeGuard
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import Fit
+from fairridge.models import Fit, Isolation
 
 # The predictions whose R² on S a certificate can be about.
 Certifiable = Literal["linear predictors", "means"]
@@ -156,9 +156,9 @@ class Definition(ABC):
         """
         return self.value(fit.on(engine))
 
-    def on_all_rows(self, fit: Fit, engine: Engine) -> float:
+    def on_all_rows(self, fit: Fit, isolation: Isolation) -> float:
         """Return how unfair a fit is on its rows and those that it was fitted without."""
-        return self.value(fit.on(engine))
+        return self.value(isolation.on_everyone(fit))
 
 
 class VarianceShare(Definition):

@@ -12,7 +12,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import Certifiable, Definition, is_variance_share, share
 from fairridge.families import Family
-from fairridge.models import Fit
+from fairridge.models import Fit, Isolation
 from fairridge.solvers.spectrum import explained_by_sensitive, whitening
 
 
@@ -103,11 +103,11 @@ class GivenControls(Definition):
             return self.definition.held_out(_given(fit), engine, scatter, q, m, adjusted=adjusted)
         return share_of_predictor(fit, engine, fit.controls, adjusted=adjusted)
 
-    def on_all_rows(self, fit: Fit, engine: Engine) -> float:
+    def on_all_rows(self, fit: Fit, isolation: Isolation) -> float:
         """Return the share of S̃ on more rows; a partial R² of η, if variances are compared."""
         if is_variance_share(self.definition, fit.family):
-            return share_of_predictor(fit, engine, fit.controls)
-        return self.definition.value(_given(fit).on(engine))
+            return share_of_predictor(fit, isolation.everyone, fit.controls)
+        return self.definition.value(_given(fit).on(isolation.everyone))
 
 
 def share_of_predictor(

@@ -14,7 +14,7 @@ from fairridge.fairness.base import Certifiable, VarianceShare, share
 from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
 from fairridge.families.sums import any_arrays
-from fairridge.models import Fit
+from fairridge.models import Fit, Isolation
 from fairridge.solvers.spectrum import explained_by_sensitive
 
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
@@ -125,11 +125,11 @@ class StatisticalParity(VarianceShare):
         """Return R² of η on S, whatever the measure in training."""
         return explained_by_sensitive(scatter, q, m, engine.n_rows if adjusted else None)
 
-    def on_all_rows(self, fit: Fit, engine: Engine) -> float:
+    def on_all_rows(self, fit: Fit, isolation: Isolation) -> float:
         """Return the share of S on more rows; R² of η on S, if variances are compared."""
         if not self.applies_to(fit.family):
-            return super().on_all_rows(fit, engine)
-        return share_of_predictor(fit, engine)
+            return super().on_all_rows(fit, isolation)
+        return share_of_predictor(fit, isolation.everyone)
 
     def applies_to(self, family: Family) -> bool:
         """Whether variances are compared."""

@@ -16,8 +16,9 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Indicators, Piece, Rows
-from fairridge.engines import Engine, MemoryEngine
+from fairridge.engines import Engine, MeanSums, MemoryEngine, in_memory
 from fairridge.families.base import ClassFamily
+from fairridge.families.sums import MeansOfRows
 from fairridge.metrics.groups import BINS, quantile_edges
 from fairridge.models import Fit
 
@@ -116,11 +117,55 @@ class _Decide:
         return Decided.of(self.family.likeliest(eta), groups, engine.weights, self.n_classes)
 
 
-def decided_by(fit: Fit, engine: Engine, n_classes: int, unmapped: Rows | None = None) -> Decided:
+@dataclass(frozen=True)
+class _DecideAndSum:
+    """Decides, and sums the means that the same model predicts."""
+
+    decide: _Decide
+    # Which means, where, and with how many columns; see `Engine.means`.
+    means: MeansOfRows
+    place: tuple[Floats, Floats, Floats]
+    beside: int | None
+
+    def __call__(self, engine: MemoryEngine) -> _DecidedAndSummed:
+        family = self.decide.family
+        sums = engine.means(family, self.means, *self.place, beside=self.beside)
+        return _DecidedAndSummed(self.decide(engine), sums)
+
+
+@dataclass(frozen=True)
+class _DecidedAndSummed:
+    decided: Decided
+    sums: MeanSums
+
+    def __add__(self, other: _DecidedAndSummed) -> _DecidedAndSummed:
+        return _DecidedAndSummed(self.decided + other.decided, self.sums + other.sums)
+
+
+def decided_by(
+    fit: Fit,
+    engine: Engine,
+    n_classes: int,
+    unmapped: Rows | None = None,
+    means: MeansOfRows | None = None,
+) -> Decided:
     """Decide for the likeliest class of every row, and count by group.
 
     This takes one pass over the rows, and one more to cut numeric attributes.
-    `unmapped` are the rows with S as it was given, if its columns are mapped to features.
+
+    Parameters
+    ----------
+    fit : Fit
+        The model.
+    engine : Engine
+        Where the rows are.
+    n_classes : int
+        Number of classes.
+    unmapped : Rows, optional
+        The rows with S as it was given, if its columns are mapped to features.
+    means : MeansOfRows, optional
+        Means that will be asked of the model: if its rows have to be read for them, they are
+        summed in the same pass.
     """
     basis = fit.basis
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
@@ -128,7 +173,12 @@ def decided_by(fit: Fit, engine: Engine, n_classes: int, unmapped: Rows | None =
     groups = None if unmapped is None else encoded_groups(unmapped)
     cuts = cuts_of(engine) if groups is None else ()
     family = cast(ClassFamily, fit.family)
-    return engine.sum_of(_Decide(family, raw, intercept, n_classes, cuts, groups))
+    decide = _Decide(family, raw, intercept, n_classes, cuts, groups)
+    if means is None or in_memory(engine) or not fit.lacks(means, engine):
+        return engine.sum_of(decide)
+    both = engine.sum_of(_DecideAndSum(decide, means, fit.place, fit.beside))
+    fit.learn(means, both.sums)
+    return both.decided
 
 
 # Distinct values that are kept apart; of more, neighbors share a cell.

@@ -169,7 +169,37 @@ class Fit:
 
     def on(self, engine: Engine) -> Fit:
         """Return the same coefficients, B and centers on other rows, with the deviance there."""
-        moved = replace(
+        moved = self._moved_to(engine)
+        deviance = moved.sum_over_rows(
+            DevianceOfRows(self.family), sensitive=True, predictors=True, center=True
+        )
+        return replace(moved, deviance=float(deviance[0]))
+
+    def with_rows(self, more: Engine, everyone: Engine) -> Fit:
+        """Return the same on its own rows and more, with a deviance that is of all already.
+
+        What is known of its own rows is not summed again: sums over rows add.
+
+        Parameters
+        ----------
+        more : Engine
+            Rows that the model was fitted without, all independent.
+        everyone : Engine
+            All rows.
+        """
+        few, memory = self._moved_to(more), {}
+        for key, known in self._memory.items():
+            if isinstance(key, tuple):
+                predictors, center, log_size = key
+                memory[key] = known + few.deviance_without(
+                    predictors=predictors, center=center, log_size=log_size
+                )
+            else:
+                memory[key] = known + few.mean_sums(key)
+        return replace(self._moved_to(everyone), _memory=memory)
+
+    def _moved_to(self, engine: Engine) -> Fit:
+        return replace(
             self,
             engine=engine,
             unconstrained=lambda: self.unconstrained().on(engine),
@@ -178,10 +208,6 @@ class Fit:
             moved=True,
             _memory={},
         )
-        deviance = moved.sum_over_rows(
-            DevianceOfRows(self.family), sensitive=True, predictors=True, center=True
-        )
-        return replace(moved, deviance=float(deviance[0]))
 
     def sum_over_rows(
         self, function: RowFunction, *, sensitive: bool, predictors: bool, center: bool
@@ -211,10 +237,23 @@ class Fit:
         if self.features is not None:
             return self.features.mean_sums(means)
         if means not in self._memory:
-            beside = len(self.basis.center) if len(self.basis.given_columns) else None
-            self._memory[means] = self.engine.means(self.family, means, *self.place, beside=beside)
-        sums: MeanSums = self._memory[means]
-        return sums
+            sums = self.engine.means(self.family, means, *self.place, beside=self.beside)
+            self._memory[means] = sums
+        known: MeanSums = self._memory[means]
+        return known
+
+    @property
+    def beside(self) -> int | None:
+        """How many columns means are summed with; None for those of S."""
+        return len(self.basis.center) if len(self.basis.given_columns) else None
+
+    def lacks(self, means: MeansOfRows, engine: Engine) -> bool:
+        """Whether sums of means over the rows of an engine are neither known nor of features."""
+        return self.engine is engine and self.features is None and means not in self._memory
+
+    def learn(self, means: MeansOfRows, sums: MeanSums) -> None:
+        """Remember sums of means that another pass has made."""
+        self._memory[means] = sums
 
     @property
     def mean_intercept(self) -> Any:

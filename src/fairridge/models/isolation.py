@@ -91,6 +91,12 @@ class Isolation:
         whole = replace(fit, beta=beta.reshape(fit.beta.shape))
         return replace(whole, deviance=self._deviance(whole, eta))
 
+    def on_everyone(self, fit: Fit) -> Fit:
+        """Return a model that has coefficients for the levels on all rows."""
+        if fit.features is not None or not self.family.separable:
+            return fit.on(self.everyone)
+        return fit.with_rows(self._rows, self.everyone)
+
     def null_deviance(self, family: Family) -> float | None:
         """Return the deviance of all rows in the model with an intercept only.
 
