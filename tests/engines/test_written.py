@@ -1,5 +1,7 @@
 """Categoricals left as codes give the same sums as columns written out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,6 +57,50 @@ def test_derivatives_are_the_same(rows, family, monkeypatch):
     np.testing.assert_allclose(coded.deviance, dense.deviance, rtol=1e-12)
     np.testing.assert_allclose(coded.gradient, dense.gradient, rtol=1e-9, atol=1e-8)
     np.testing.assert_allclose(coded.hessian, dense.hessian, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)])
+@pytest.mark.parametrize("offset", [False, True])
+def test_places_that_share_a_pass_have_the_sums_of_their_own(rows, family, offset, monkeypatch):
+    rng = np.random.default_rng(19)
+    k, m = len(rows.names), family.n_predictors
+    if offset:
+        rows = replace(rows, offset=rng.normal(size=rows.n_rows))
+    center = rng.normal(size=k)
+    places = [(rng.normal(size=m), 0.01 * rng.normal(size=(m, k))) for _ in range(3)]
+    places.append((rng.normal(size=m), np.zeros((m, k))))
+    for engine in engines(rows, monkeypatch):
+        together = engine.derivatives(family, center, *places[0], 2, places[1:])
+        assert len(together.others) == 3
+        for place, found in zip(places, (together, *together.others), strict=True):
+            alone = engine.derivatives(family, center, *place, 2)
+            np.testing.assert_allclose(found.deviance, alone.deviance, rtol=1e-12)
+            # What shares one η may come with the derivative in the intercept alone.
+            width = None if place[1].any() else 1
+            np.testing.assert_allclose(
+                found.gradient[:, :width], alone.gradient[:, :width], rtol=1e-9, atol=1e-8
+            )
+
+
+@pytest.mark.parametrize("below", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_with_weights_of_any_sign(below, order):
+    rng = np.random.default_rng(21)
+    Z, weight = np.asarray(rng.normal(size=(400, 7)), order=order), rng.uniform(0.1, 1.0, 400)
+    weight[: int(below * 400)] *= -1.0
+    expected = sum(w * np.outer(z, z) for w, z in zip(weight, Z, strict=True))
+    np.testing.assert_allclose(blocks.DenseBlock(Z).cross(weight), expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("width", [1, blocks.FEW_LEVELS, blocks.FEW_LEVELS + 1])
+def test_indicators_are_written_alike_for_few_levels_and_many(order, width):
+    rng = np.random.default_rng(22)
+    codes, shift = rng.integers(-1, width, 100).astype(np.int8), rng.uniform(size=width)
+    out = np.full((90, width), np.nan, order=order)
+    blocks.write_block((Indicators(codes, width),), slice(10, 100), shift, out)
+    expected = (codes[10:, None] == np.arange(width)) - shift
+    np.testing.assert_allclose(out, expected, rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize("estimator", [FairRidgeRegressor, FairRidgeClassifier])

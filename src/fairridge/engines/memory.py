@@ -43,6 +43,7 @@ from fairridge.families.sums import (
     MeansOfRows,
     Place,
     RowFunction,
+    RowSums,
 )
 
 Result = TypeVar("Result")
@@ -220,38 +221,40 @@ class MemoryEngine:
             null = null_sums(family, self._moments, center, intercept)
             if null is not None:
                 return null
-        eta, k = self._eta(center, intercept, raw), 1 + len(center)
+        k = 1 + len(center)
         constant = [self._constant(family, *place) for place in others]
-        at_others = [
-            self._eta(center, *place)
-            for place, sums in zip(others, constant, strict=True)
-            if sums is None
-        ]
+        summed = [place for place, sums in zip(others, constant, strict=True) if sums is None]
+        etas = self._etas(center, [(intercept, raw), *summed])
         known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
         order = order if known is None else 1
         family = self._prepared(family)
 
         def work(block: slice) -> GLMSums:
-            Z, y = self._written.block(block), self.rows.response[block]
-            weight = self.weights[block]
-
-            def sums_at(eta: Floats, order: int) -> GLMSums:
-                sums = family.deviance_terms(y, eta, weight, order)
-                hessian = None
-                if sums.curvature is not None:
-                    hessian = deviance_hessian(Z, k, sums.curvature, sums.coupling)
-                assert sums.gradient is not None  # the order is 1 or 2
-                return GLMSums(float(sums.deviance), Z.products(sums.gradient)[:, :k], hessian)
-
-            more = tuple(sums_at(other(block, Z), 1) for other in at_others)
-            return replace(sums_at(eta(block, Z), order), others=more)
+            Z, y, weight = (
+                self._written.block(block),
+                self.rows.response[block],
+                self.weights[block],
+            )
+            first, *more = (
+                family.deviance_terms(y, eta, weight, 1 if j else order)
+                for j, eta in enumerate(etas(block, Z))
+            )
+            hessian = None
+            if first.curvature is not None:
+                hessian = deviance_hessian(Z, k, first.curvature, first.coupling)
+            gradients = _gradients(Z, k, (first, *more))
+            at_others = (
+                GLMSums(float(sums.deviance), gradient, None)
+                for sums, gradient in zip(more, gradients[1:], strict=True)
+            )
+            return GLMSums(float(first.deviance), gradients[0], hessian, tuple(at_others))
 
         sums = self._sum(work, self._written.larger_slices)
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller has another center.
         sums = sums.recentered(self._written.typical_row[: len(center)] - center)
-        summed = iter(sums.others)
-        return replace(sums, others=tuple(null or next(summed) for null in constant))
+        found = iter(sums.others)
+        return replace(sums, others=tuple(null or next(found) for null in constant))
 
     def _constant(self, family: Family, intercept: Floats, raw: Floats) -> GLMSums | None:
         """Return sums at one η for all rows, if counts of the responses suffice."""
@@ -321,6 +324,29 @@ class MemoryEngine:
             return out if offset is None else out + offset[block, None]
 
         return eta
+
+    def _etas(
+        self, center: Floats, places: Sequence[Place]
+    ) -> Callable[[slice, WrittenBlock], list[Floats]]:
+        """Return a function from written blocks to linear predictors at several places.
+
+        One product with the rows serves them all.
+        """
+        if len(places) == 1:
+            eta = self._eta(center, *places[0])
+            return lambda block, Z: [eta(block, Z)]
+        gap = self._written.typical_row[: len(center)] - center
+        both = [np.column_stack([level + raw @ gap, raw]).T for level, raw in places]
+        coefficients, offset = np.hstack(both), self.rows.offset
+
+        def etas(block: slice, Z: WrittenBlock) -> list[Floats]:
+            # Numbers of one place lie next to each other: functions of them take half the time.
+            together = np.ascontiguousarray(Z.times(coefficients).T)
+            if offset is not None:
+                together = together + offset[block]
+            return [each.T for each in np.split(together, len(places))]
+
+        return etas
 
     def _unwritten_eta(
         self, block: slice, center: Floats, intercept: Floats, raw: Floats
@@ -407,6 +433,12 @@ class MemoryEngine:
     def weights(self) -> Floats:
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
+
+
+def _gradients(Z: WrittenBlock, k: int, places: Sequence[RowSums]) -> list[Floats]:
+    """Return the gradients in the first k coefficients at several places, by one product."""
+    each = [sums.gradient.T for sums in places if sums.gradient is not None]  # order 1 at least
+    return np.split(Z.products(joined(each, axis=0).T)[:, :k], len(each))
 
 
 def in_memory(engine: Any) -> TypeGuard[MemoryEngine]:
