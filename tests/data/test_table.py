@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fairridge.data import Levels, as_table
+from fairridge.data import Levels, as_table, table
 
 TEXTS = ["U3", "S3", object] + ["T"] * (np.lib.NumpyVersion(np.__version__) >= "2.0.0")
 
@@ -46,6 +46,23 @@ def test_numeric_columns_of_arrays_and_pandas_are_not_copied(dtype):
     assert np.shares_memory(as_table(array).column(1), array)
     frame = pd.DataFrame(array, columns=list("abc"))
     assert np.shares_memory(as_table(frame).column(1), frame["b"].to_numpy())
+
+
+@pytest.mark.parametrize("small", [0, 100])
+def test_columns_of_a_frame_keep_their_types(monkeypatch, small):
+    """Whether the frame is read as one array or column by column."""
+    monkeypatch.setattr(table, "SMALL", small)
+    whole = pd.DataFrame({"a": [2**60 + 1, 2], "b": [3, 4]})
+    for frame in (
+        whole,
+        whole.astype({"b": "f8"}),
+        whole.astype({"b": "?"}),
+        whole.astype("Int64"),
+    ):
+        read = as_table(frame)
+        for k, name in enumerate("ab"):
+            np.testing.assert_array_equal(read.column(k), frame[name].to_numpy())
+        assert int(read.column(0)[0]) == 2**60 + 1
 
 
 def test_numeric_columns_of_polars_are_not_copied():

@@ -175,21 +175,42 @@ def _of_numbers(sample: NumberSample) -> list[tuple[Floats, Floats]]:
     """Return the distinct deciles of every column, and the shares between them."""
     values, weight = np.ascontiguousarray(sample.values.T), sample.weight
     if (weight == weight[:1]).all():  # to sort is ten times as fast as to find the order
-        ordered = np.sort(values, axis=1)
-        reached = np.broadcast_to(np.cumsum(weight), values.shape)
-    else:
-        order = np.argsort(values, axis=1, kind="stable")
-        ordered = np.take_along_axis(values, order, axis=1)
-        reached = np.cumsum(weight[order], axis=1)
+        return _of_alike_rows(np.sort(values, axis=1), np.cumsum(weight))
+    order = np.argsort(values, axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    reached = np.cumsum(weight[order], axis=1)
     return [_between_deciles(*column) for column in zip(ordered, reached, strict=True)]
+
+
+def _of_alike_rows(ordered: Floats, reached: Floats) -> list[tuple[Floats, Floats]]:
+    """Return the same of rows of one weight, whose deciles are in the same places."""
+    places = _decile_places(reached)
+    deciles, following = (ordered[:, np.minimum(places + k, len(reached) - 1)] for k in (0, 1))
+    # Numbers that do not occur twice have the same shares between their deciles.
+    single = np.asarray((following > deciles).all(axis=1))
+    if (np.diff(places) == 0).any():
+        single[:] = False
+    between = _shares(reached[places], reached[-1])
+    return [
+        (deciles[k], between) if single[k] else _between_deciles(column, reached)
+        for k, column in enumerate(ordered)
+    ]
+
+
+def _decile_places(reached: Floats) -> Integers:
+    return np.searchsorted(reached, DECILES * (reached[-1] * (1.0 - 1e-12)))
+
+
+def _shares(ends: Floats, total: float) -> Floats:
+    """Return the shares up to each end, and above the last one."""
+    between = np.append(ends, total)
+    between[1:] -= ends
+    return between / total
 
 
 def _between_deciles(ordered: Floats, reached: Floats) -> tuple[Floats, Floats]:
     """Find deciles of numbers in order, given the weight up to each."""
-    total = reached[-1]
-    deciles = ordered[np.searchsorted(reached, DECILES * (total * (1.0 - 1e-12)))]
+    deciles = ordered[_decile_places(reached)]
     edges = deciles[np.concatenate(([True], deciles[1:] > deciles[:-1]))]
     ends = reached[np.searchsorted(ordered, edges, side="right") - 1]
-    between = np.concatenate((ends, [total]))
-    between[1:] -= ends
-    return edges, between / total
+    return edges, _shares(ends, reached[-1])

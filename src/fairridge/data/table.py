@@ -26,6 +26,8 @@ from fairridge._warnings import warn_user
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 
 Column = NDArray[Any] | Levels
+# Numbers of a frame up to which a copy of it costs nothing.
+SMALL = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,24 @@ class Table:
             return np.asarray(self.source[:, [position]].toarray()[:, 0])
         if isinstance(self.source, np.ndarray):
             return _array_column(self.source[:, position], self.label(position))
+        if self._numbers is not None:
+            return self._numbers[:, position]
         return _series_column(self._series[position], self.label(position))
+
+    @cached_property
+    def _numbers(self) -> NDArray[Any] | None:
+        """A small pandas frame of one type of numbers as an array; None for others.
+
+        To take such a frame apart takes longer than to fit it.
+        """
+        native = self.source.to_native()
+        small = self.shape[0] * self.shape[1] <= SMALL
+        if not small or not nw.dependencies.is_pandas_dataframe(native):
+            return None
+        types = set(native.dtypes.to_numpy())
+        dtype = types.pop() if len(types) == 1 else None
+        plain = isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+        return np.asarray(native.to_numpy()) if plain else None
 
     @cached_property
     def _series(self) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -129,6 +130,13 @@ class LinearModel(BaseEstimator):
         super().__init_subclass__(**options)
         bases = (base for base in cls.__mro__[1:] if issubclass(base, LinearModel))
         inherit_parameters(cls, next(bases))
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # Each fit keeps a copy of its parameters, and to find their names takes most of it.
+        names: list[str] = super()._get_param_names()
+        return names
 
     # ------------------------------------------------------------- what a model declares
 
