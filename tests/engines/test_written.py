@@ -163,3 +163,39 @@ def test_rows_that_are_taken_keep_their_order_of_memory():
         taken = Slab(np.array(values, order=order)).take(np.array([2, 0])).values
         assert taken.flags[f"{order}_CONTIGUOUS"]
         np.testing.assert_array_equal(taken, values[[2, 0]])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("keeps", [True, False])
+def test_blocks_that_are_read_together_have_the_sums_of_single_ones(order, keeps, monkeypatch):
+    rng = np.random.default_rng(23)
+    n, k = 3000, 6
+    Z, y = np.asarray(rng.normal(size=(n, k)), order=order), rng.integers(0, 3, n).astype(float)
+    targets = (y[:, None] == np.arange(3)).astype(float)
+    family, center, raw = Multinomial(3), rng.normal(size=k), 0.1 * rng.normal(size=(2, k))
+    names, places = tuple("abcdef"), [(np.zeros(2), 0.1 * rng.normal(size=(2, k)))]
+    means = family.means(None, (0.0, 0.0, 0.0), totals=True)
+
+    def sums():
+        columns = (Slab(Z[:, :2]),), (Slab(Z[:, 2:]),)
+        engine = MemoryEngine(Rows(*columns, names, y[:, None], targets), many_passes=keeps)
+        found = [engine.moments().scatter]
+        for _ in range(2):  # once to write the blocks, and once more from what is kept
+            glm = engine.derivatives(family, center, np.zeros(2), raw, 2, places)
+            some = engine.means(family, means, center, np.zeros(2), raw, np.ones((3, 3)))
+            slopes = some.slopes
+            found += [glm.gradient, glm.hessian, glm.others[0].gradient, some.products]
+            found += [slopes.jacobian, slopes.glm.hessian, slopes.squares]
+        return engine, found
+
+    whole, expected = sums()
+    assert len(whole._written.slices) == 1
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 256 rows
+    monkeypatch.setattr(blocks, "MANY_BLOCKS", 3)
+    monkeypatch.setattr(blocks, "TOGETHER", 5)
+    engine, found = sums()
+    sizes = [part.stop - part.start for part in engine._written.larger_slices]
+    assert sizes == [1280, 1280, 440]
+    assert type(engine._written.block(slice(0, 1280))) is blocks.BlocksTogether
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-9)

@@ -165,7 +165,7 @@ class MemoryEngine:
             Z, residual = buffer[:, :k], buffer[:, k] - buffer[:, :k] @ coefficients
             if self.rows.weight is not None:
                 residual *= self.rows.weight[block]
-            return residual @ Z
+            return np.dot(residual, Z)
 
         return self._sum(products, block_slices(self.rows.n_rows, self._written.width))
 

@@ -186,9 +186,10 @@ class _Regressions:
             explained *= weight[:, None]
             # Models of the same t differ in the column of h² alone.
             order = [*range(size), size + 1]
-            out[np.ix_(models, order, order)] = shared.T @ shared
-            out[np.ix_(models, order, [size])] = (explained.T @ shared)[:, :, None]
-            out[np.ix_(models, [size], order)] = (explained.T @ shared)[:, None, :]
+            out[np.ix_(models, order, order)] = np.dot(shared.T, shared)
+            between = np.dot(explained.T, shared)
+            out[np.ix_(models, order, [size])] = between[:, :, None]
+            out[np.ix_(models, [size], order)] = between[:, None, :]
             out[models, size, size] = (explained * explained).sum(axis=0)
         return np.hstack([out.reshape(len(out), -1), along])
 
@@ -314,7 +315,7 @@ def _products(s: Floats, scores: Floats, weight: Floats) -> Floats:
     f = scores.reshape(len(s), -1)
     z = np.column_stack([np.ones(len(s)), s])
     out = np.hstack(
-        [z.T @ (weight[:, None] * np.hstack([z, f])), np.zeros((z.shape[1], f.shape[1]))]
+        [np.dot(z.T, weight[:, None] * np.hstack([z, f])), np.zeros((z.shape[1], f.shape[1]))]
     )
     out[0, z.shape[1] + f.shape[1] :] = weight @ (f * f)
     return out

@@ -10,13 +10,14 @@ import operator
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Indicators, Piece, Rows
-from fairridge.engines import Engine, MeanSums, MemoryEngine, in_memory
+from fairridge.engines import Engine, MeanSums, MemoryEngine, columns_in_threads, in_memory
 from fairridge.families.base import ClassFamily
 from fairridge.families.sums import MeansOfRows
 from fairridge.metrics.groups import BINS, quantile_edges
@@ -287,7 +288,9 @@ class _Distributions:
     def of(cls, rows: Rows) -> _Distributions:
         """Count the values of the numeric columns of S."""
         weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-        return cls(tuple(ValueWeights.of(values, weight) for values in _numbers(rows.sensitive)))
+        columns = _numbers(rows.sensitive)
+        each = columns_in_threads(lambda x: ValueWeights.of(x, weight), columns, rows.n_rows)
+        return cls(tuple(each))
 
     def cuts(self) -> tuple[Floats, ...]:
         """Return where each column is cut into groups."""
@@ -305,14 +308,21 @@ def _distributions(engine: MemoryEngine) -> _Distributions:
 
 def codes_of(pieces: Sequence[Piece], cuts: Sequence[Floats]) -> list[GroupCodes]:
     """Return the group of every row by each attribute, given where numbers are cut."""
-    groups, left = [], iter(cuts)
+    columns: list[tuple[NDArray[Any], Floats | None, int]] = []
+    left = iter(cuts)
     for piece in pieces:
         if isinstance(piece, Indicators):
-            groups.append(GroupCodes(piece.codes + 1, piece.width + 1))
+            columns.append((piece.codes, None, piece.width + 1))
             continue
         for column, edges in zip(_numbers([piece]), left, strict=False):
-            groups.append(GroupCodes(np.searchsorted(edges, column), len(edges) + 1))
-    return groups
+            columns.append((column, edges, len(edges) + 1))
+    return columns_in_threads(_coded, columns, len(columns[0][0]) if columns else 0)
+
+
+def _coded(column: tuple[NDArray[Any], Floats | None, int]) -> GroupCodes:
+    """Return the groups of one attribute: its codes from -1, or numbers and their cuts."""
+    values, edges, size = column
+    return GroupCodes(values + 1 if edges is None else np.searchsorted(edges, values), size)
 
 
 def encoded_groups(rows: Rows) -> list[GroupCodes]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Booleans, Floats
 from fairridge.data import Encoding, Indicators, Rows
 from fairridge.data.columns import CategoricalColumn
-from fairridge.engines import MemoryEngine
+from fairridge.engines import MemoryEngine, columns_in_threads
 from fairridge.families.base import ClassFamily
 from fairridge.metrics.decisions import SMALL
 from fairridge.metrics.groups import BINS, Grouping, numeric_grouping
@@ -55,10 +56,16 @@ def total_ratios(
     weight, found = engine.weights, {}
     suffixes = [""] if predicted.shape[1] == 1 else [f" → {label}" for label in classes]
     everyone = Grouping("", (EVERYONE,), np.zeros(len(weight), dtype=np.intp))
-    for part in (everyone, *encoded_groupings(unmapped or engine.rows, encoding)):
+    parts = [everyone, *encoded_groupings(unmapped or engine.rows, encoding)]
+
+    def of_part(part: Grouping) -> tuple[list[list[Estimate]], Booleans]:
         size, pairs = len(part.labels), zip(predicted.T, observed.T, strict=True)
         each = [ratios_of_totals(part.codes, size, *pair, weight, CONFIDENCE) for pair in pairs]
-        enough = np.bincount(part.codes, minlength=size) >= (SMALL if part.attribute else 0)
+        return each, np.bincount(part.codes, minlength=size) >= (SMALL if part.attribute else 0)
+
+    for part, (each, enough) in zip(
+        parts, columns_in_threads(of_part, parts, len(weight)), strict=True
+    ):
         for j in np.flatnonzero(enough).tolist():
             label = part.labels[j]
             name = f"{part.attribute}: {label}" if part.attribute else label
@@ -87,21 +94,24 @@ def _columns(fit: Fit, engine: MemoryEngine) -> tuple[Floats, Floats]:
     return probability[:, one], observed[:, one]
 
 
-def encoded_groupings(rows: Rows, encoding: Encoding) -> Iterator[Grouping]:
+def encoded_groupings(rows: Rows, encoding: Encoding) -> list[Grouping]:
     """Name the groups of encoded rows by each attribute, as `groupings` does."""
     first, own = 0, {}
     for column in encoding.columns:
         own[first] = column
         first += len(column.encoded_names)
     place, weight = 0, np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    attributes: list[Callable[[], Grouping]] = []
     for piece in rows.sensitive:
         if isinstance(piece, Indicators):
             column = cast(CategoricalColumn, own[place])
             others = [level for k, level in enumerate(column.levels) if k != column.base]
             labels = tuple(map(str, [column.levels[column.base], *others]))
-            yield Grouping(column.name, labels, piece.codes + 1)
+            attributes.append(partial(Grouping, column.name, labels, piece.codes + 1))
         else:
             for k, values in enumerate(piece.values.T, start=place):
                 if k < first:  # products of several columns come last
-                    yield numeric_grouping(encoding.names[k], values, weight, BINS)
+                    named = partial(numeric_grouping, encoding.names[k], values, weight, BINS)
+                    attributes.append(named)
         place += piece.width
+    return columns_in_threads(lambda attribute: attribute(), attributes, rows.n_rows)
