@@ -458,8 +458,8 @@ TEXTS = {
         "depend on S, whose intervals of 95 % are compared with the same model of "
         f"{rates.MANY:,} rows. Given controls: binomial models, whose partial R² in the population "
         "is known by quadrature. Blind models meet their bound by weights that the same rows have "
-        "chosen, and R² in the population is larger than in training on average "
-        "([limits](limits.md))."
+        "chosen, and R² in the population is larger than in training on average, for which "
+        "certificates [allow](inference.md#models-that-predict-without-s)."
     ),
     "stacking": (
         f"Stacked classifiers of boosted trees for r = {stacking.BOUND} at confidence "
