@@ -78,8 +78,11 @@ def _terminable() -> Iterator[None]:
     report = sys.unraisablehook
 
     def quietly(lost: Any) -> None:
-        # What a finalizer loses is not lost: the run ends after this part.
-        if lost.exc_type is not KeyboardInterrupt:
+        # What a finalizer loses is not lost: the run ends after this part. A file that was being
+        # opened is warned of as one that nobody has closed.
+        if not (
+            STOPPED.is_set() and issubclass(lost.exc_type, KeyboardInterrupt | ResourceWarning)
+        ):
             report(lost)
 
     sys.unraisablehook = quietly

@@ -186,6 +186,11 @@ class Fit:
             Rows that the model was fitted without, all independent.
         everyone : Engine
             All rows.
+
+        Returns
+        -------
+        Fit
+            The model on all rows.
         """
         few, memory = self._moved_to(more), {}
         for key, known in self._memory.items():
