@@ -146,6 +146,10 @@ def test_each_step_of_a_glm_is_one_pass(people, monkeypatch):
     assert seen.count(("sex", "age", "hired")) == 1
     whole = ("sex", "skill", "age", "region", "years", "hired")
     assert seen.count(whole) == model.n_iter_ - 1
+    X = people[columns_of("hired")].drop(columns="hired")
+    here = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(X, people["hired"])
+    assert model.dependence_ == pytest.approx(here.dependence_, rel=1e-8)
+    assert model.group_differences_ == pytest.approx(here.group_differences_, rel=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore:.*almost linear combinations")
