@@ -130,11 +130,13 @@ class DeviceEngine:
 
     # ------------------------------------------------------------------ passes
 
-    def _sum(self, work: Callable[[RowBlock], Result], finer: int = 1) -> Result:
+    def _sum(
+        self, work: Callable[[RowBlock], Result], finer: int = 1, *, weighted: bool = True
+    ) -> Result:
         """One pass: add up what every block gives."""
         self.passes += 1
         parts = []
-        for rows in self._slices(finer):
+        for rows in self._slices(finer, weighted=weighted):
             block = self.rows.read(rows)
             if block.n_rows:
                 parts.append(work(block))
@@ -142,7 +144,7 @@ class DeviceEngine:
             raise ValueError("there are no rows with a positive weight.")
         return reduce(operator.add, parts)
 
-    def _slices(self, finer: int = 1) -> list[slice]:
+    def _slices(self, finer: int = 1, *, weighted: bool = True) -> list[slice]:
         """Cut the rows into blocks.
 
         Of a block there are columns weighted, columns converted or shifted, and vectors of
@@ -150,7 +152,7 @@ class DeviceEngine:
         """
         m = self._family.n_predictors
         shifted = self._shift is not None and self._shift.any()
-        copies = 2 if shifted or self.rows.copied else 1
+        copies = int(weighted) + int(bool(shifted or self.rows.copied))
         each = 8 * (copies * len(self.names) + 24 + 6 * m * (m + 1))
         size = max(LITTLE, int(EXTRA * self.rows.bytes)) // (each * finer)
         return slices(self.rows.length, size + 1)
@@ -251,9 +253,11 @@ class DeviceEngine:
         if not raw.any() and self._responses is not None:
             return self._responses.sum_over_rows(function, intercept)
         on_device = getattr(function, "any_arrays", False)
+        etas = self._etas(center, [(intercept, raw)])
 
         def work(block: RowBlock) -> Floats:
-            arguments = (block.y, self._eta(block, None, center, intercept, raw), block.weights)
+            (eta,) = etas(block, block.shifted(self._about))
+            arguments = (block.y, eta, block.weights)
             return function(*(arguments if on_device else map(to_host, arguments)))
 
         return self._sum(work)
@@ -289,12 +293,13 @@ class DeviceEngine:
         constant = [self._constant(family, *place) for place in others]
         # One product with the rows serves all places, and brings the gradients of all.
         places = [place for place, sums in zip(others, constant, strict=True) if sums is None]
+        etas = self._etas(center, [(intercept, raw), *places])
 
         def work(block: RowBlock) -> Any:
             Z = block.shifted(self._about)
-            etas = self._etas(block, Z, center, [(intercept, raw), *places])
-            rows = family.deviance_terms(block.y, etas[0], block.weights, order)
-            more = [family.deviance_terms(block.y, eta, block.weights, 1) for eta in etas[1:]]
+            here, *elsewhere = etas(block, Z)
+            rows = family.deviance_terms(block.y, here, block.weights, order)
+            more = [family.deviance_terms(block.y, eta, block.weights, 1) for eta in elsewhere]
             terms = [rows, *more]
             vectors = joined([each.gradient for each in terms], axis=1)
             deviances = stacked([each.deviance for each in terms])
@@ -305,7 +310,7 @@ class DeviceEngine:
             hessian = hessian_of(Z, k, rows.curvature)
             return _WithHessian(hessian, Z.products_on_device(vectors, deviances))
 
-        total: Any = self._sum(work)
+        total: Any = self._sum(work, weighted=order > 1)
         hessian = known
         if isinstance(total, _WithHessian):
             hessian, total = total.hessian, total.rest
@@ -341,35 +346,35 @@ class DeviceEngine:
             multipliers = multipliers.copy()
             multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
 
+        etas = self._etas(center, [(intercept, raw)])
+
         def work(block: RowBlock) -> MeanSums:
             Z = block.shifted(self._about)
-            eta = self._eta(block, Z, center, intercept, raw)
+            (eta,) = etas(block, Z)
             rows = Z, block.y, eta, block.weights, block.offset
             return block_means(*rows, family, means, sizes, multipliers, self._gram)
 
-        return with_gram(self._sum(work), self._gram).recentered(gap)
-
-    def _eta(
-        self, block: RowBlock, Z: DeviceBlock | None, center: Floats, intercept: Floats, raw: Floats
-    ) -> Any:
-        """Return the linear predictors of a block."""
-        if not raw.any():
-            return block.constant(intercept)
-        shifted = intercept + raw @ (self._about[: len(center)] - center)
-        eta = (Z or block.shifted(self._about)).times(np.column_stack([shifted, raw]).T)
-        return eta if block.offset is None else eta + block.offset[:, None]
+        total = self._sum(work, weighted=multipliers is not None)
+        return with_gram(total, self._gram).recentered(gap)
 
     def _etas(
-        self, block: RowBlock, Z: DeviceBlock, center: Floats, places: Sequence[Place]
-    ) -> list[Any]:
-        """Return the linear predictors of a block at several places, in one product."""
-        if len(places) == 1:
-            return [self._eta(block, Z, center, *places[0])]
+        self, center: Floats, places: Sequence[Place]
+    ) -> Callable[[RowBlock, DeviceBlock], list[Any]]:
+        """Return what maps a block to its linear predictors at several places, in one product."""
         m, gap = len(places[0][0]), self._about[: len(center)] - center
-        both = [np.column_stack([level + raw @ gap, raw]).T for level, raw in places]
-        eta = Z.times(np.hstack(both))
-        eta = eta if block.offset is None else eta + block.offset[:, None]
-        return [eta[:, j * m : (j + 1) * m] for j in range(len(places))]
+        both = np.hstack([np.column_stack([level + raw @ gap, raw]).T for level, raw in places])
+        known: list[tuple[Any, ...]] = []
+
+        def of_block(block: RowBlock, Z: DeviceBlock) -> list[Any]:
+            if not any(raw.any() for _, raw in places):
+                return [block.constant(level) for level, _ in places]
+            if not known:
+                known.append(Z.placed(both))
+            eta = Z.times_placed(known[0])
+            eta = eta if block.offset is None else eta + block.offset[:, None]
+            return [eta[:, j * m : (j + 1) * m] for j in range(len(places))]
+
+        return of_block
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:

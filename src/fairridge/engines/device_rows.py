@@ -18,6 +18,9 @@ from fairridge._arrays import as_float64, has_views, joined, namespace, taken, t
 from fairridge._typing import Floats, Integers
 from fairridge.data import RowLevel, Rows, Slab
 
+# Products of columns up to which each is made by itself.
+FEW_PRODUCTS = 9
+
 
 @dataclass(frozen=True)
 class Pending:
@@ -60,6 +63,17 @@ def _rows_of(vectors: Any) -> Any:
     """Return vectors one below the other, as a GPU multiplies few of them fastest."""
     xp = namespace(vectors)
     return xp.stack([vectors[:, j] for j in range(vectors.shape[1])], axis=0)
+
+
+def _products_of_few(left: Any, right: Any) -> Any:
+    """Return leftᵀ·right: column by column if they are few, which a GPU does faster."""
+    if left.shape[1] * right.shape[1] > FEW_PRODUCTS:
+        return left.T @ right
+    xp = namespace(left)
+    columns = [
+        [left[:, i] @ right[:, j] for j in range(right.shape[1])] for i in range(left.shape[1])
+    ]
+    return xp.stack([stacked(row) for row in columns], axis=0)
 
 
 def _some(columns: Any, places: Integers) -> Any:
@@ -117,7 +131,8 @@ class DeviceBlock:
             return gram, products, number
 
         rows = _rows_of(beside)
-        wide_gram, mixed, small = self.wide.T @ wide, (rows @ self.wide).T, self.narrow.T @ beside
+        wide_gram, mixed = self.wide.T @ wide, (rows @ self.wide).T
+        small = _products_of_few(self.narrow, beside)
         return Pending.of([wide_gram, mixed, small, *_numbers(wide_gram, deviance)], ordered)
 
     def leading(self, weight: Any, count: int) -> Floats:
@@ -146,13 +161,23 @@ class DeviceBlock:
 
     def times(self, coefficients: Floats) -> Any:
         """Z·coefficients; missing rows of coefficients are zero."""
+        return self.times_placed(self.placed(coefficients))
+
+    def placed(self, coefficients: Floats) -> tuple[Any, ...]:
+        """Bring coefficients to the device, in the order of its columns: wide ones, 1, others.
+
+        The device is waited for, so that blocks of the same rows had better share them.
+        """
         full = np.zeros((len(self.order), coefficients.shape[1]))
         full[: len(coefficients)] = coefficients
         full, a = full[self.order], self.wide.shape[1]
-        eta = self.wide @ to_device(full[:a], self.wide) + to_device(full[a : a + 1], self.wide)
-        if self.narrow.shape[1] > 1:
-            eta = eta + self.narrow[:, 1:] @ to_device(full[a + 1 :], self.narrow)
-        return eta
+        return tuple(to_device(part, self.wide) for part in np.split(full, [a, a + 1]))
+
+    def times_placed(self, coefficients: tuple[Any, ...]) -> Any:
+        """Z·coefficients."""
+        wide, level, narrow = coefficients
+        eta = self.wide @ wide + level
+        return eta + self.narrow[:, 1:] @ narrow if self.narrow.shape[1] > 1 else eta
 
     def products(self, vectors: Any, count: int | None = None) -> Floats:
         if count is not None:
@@ -316,10 +341,16 @@ class DeviceRows:
 
     def _coded(self, y: Any) -> Any:
         """Return numbers as they are, or codes of labels."""
-        if self.classes is None:
+        if self.classes is None or self._are_codes:
             return as_float64(y)
         parts = (k * as_float64(y == label) for k, label in enumerate(self.classes.tolist()) if k)
         return sum(parts, 0.0)
+
+    @cached_property
+    def _are_codes(self) -> bool:
+        """Whether the labels are 0, 1, … already."""
+        labels = np.asarray(self.classes)
+        return labels.dtype.kind in "iuf" and bool((labels == np.arange(len(labels))).all())
 
     def _targets(self, values: Any) -> Any:
         if self.n_targets == 1:

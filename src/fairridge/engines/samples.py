@@ -19,8 +19,9 @@ from fairridge.data import Indicators, Piece, Rows, Slab
 FEWEST_EACH = 16
 # Numbers in a sample of rows that travel.
 MOST_NUMBERS = 1 << 21
-# The golden ratio's fraction: its multiples are spread evenly, and repeat no pattern of the rows.
-GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+# The golden ratio's fraction, in units of 2⁻³²: its multiples are spread evenly, and repeat no
+# pattern of the rows.
+GOLDEN, UNITS = 2_654_435_769, 32
 
 
 def spread_rows(n_rows: int, count: int) -> Integers | None:
@@ -28,8 +29,10 @@ def spread_rows(n_rows: int, count: int) -> Integers | None:
     each = n_rows // max(count, 1)
     if each < FEWEST_EACH:
         return None
-    runs = np.arange(n_rows // each)
-    return np.asarray(runs * each + (each * ((GOLDEN * runs) % 1.0)).astype(np.intp))
+    runs = np.arange(n_rows // each, dtype=np.uint64)
+    within = (runs * np.uint64(GOLDEN)) & np.uint64((1 << UNITS) - 1)
+    within = (within * np.uint64(each)) >> np.uint64(UNITS)
+    return np.asarray(runs * np.uint64(each) + within, dtype=np.intp)
 
 
 def standing_for(rows: Rows, total: float) -> Rows:

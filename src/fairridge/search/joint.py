@@ -23,7 +23,7 @@ from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import Choice
 from fairridge.solvers import Point
 from fairridge.solvers.extrapolation import extrapolation
-from fairridge.solvers.newton import BLIND, CONTRACTION, LONG, updated_hessian
+from fairridge.solvers.newton import BLIND, CONTRACTION, hessian_at
 from fairridge.solvers.spectrum import curvature_scale, is_definite
 
 # Predicted models to try, for one pass.
@@ -32,7 +32,7 @@ MOST_TRIALS = 100
 MOST_PASSES = 16
 # Promised decrease, relative to the deviance, above which a step ends at another Hessian.
 FRESH = 1e-6
-# The same from which the model without S is not evaluated.
+# The same from which a search is far from its end, and the model without S not evaluated.
 FAR = 1e-2
 # Decrease left by a pass, relative to the one before, that shows no convergence.
 SLOW = 0.5
@@ -43,6 +43,9 @@ SETTLED = 1e-18
 # What a Hessian costs at most, in passes without it, to have one at every new bound; and at
 # every step.
 AFFORDABLE, CHEAP = 4.0, 2.0
+# Rows of a sample for each coordinate, from which on its Hessian differs from that of all rows by
+# so little that a step leaves a thousandth of the decrease.
+LARGE = 2e3
 # Bounds from which the next one is extrapolated.
 NODES = 4
 # Digits of a predicted value: relative to the decrease before, and to the bound at most.
@@ -223,7 +226,8 @@ class JointSearch:
             step = tangent.step(lambda_)
             scale = unit + abs(tangent.point.deviance)
             decrease = abs(tangent.decrease(lambda_, step)) / scale
-            slow = decrease > SLOW * before
+            # Far out, the deviance itself falls as fast as what a step promises of it.
+            slow = FAR > decrease > SLOW * before
             if decrease <= roughly:
                 return lambda_, *tangent.after(step)
             # The last step is taken unseen if it leaves as little as the one before did.
@@ -239,7 +243,8 @@ class JointSearch:
                 continue
             theta = tangent.point.theta + step
             order = 2 if self._renews(decrease, before) else 1
-            moved = self._evaluated(tangent, theta, order, far=decrease > FAR)
+            far = decrease > FAR and not (roughly or self.minima.sample)
+            moved = self._evaluated(tangent, theta, order, far=far)
             rise = moved.objective(lambda_) - tangent.objective(lambda_)
             if not rise <= BLIND * scale:
                 return None
@@ -276,7 +281,10 @@ class JointSearch:
             if model is None:
                 return None
             lambda_, point, _ = model
-            tangent = self._evaluated(self._at_start, point.theta, 2)
+            # A large sample knows the Hessian of all rows well enough.
+            large = sample.engine.n_rows > LARGE * len(point.theta)
+            order = 1 if large and self.minima.engine.hessian_cost > CHEAP else 2
+            tangent = self._evaluated(self._at_start, point.theta, order)
             better = tangent.objective(lambda_) < self._at_start.objective(lambda_)
             return (lambda_, tangent) if better else None
 
@@ -339,7 +347,7 @@ class JointSearch:
         """Make a pass; without a new Hessian the one before is updated from the gradient.
 
         Far from the minimum λ needs few digits, and what S adds to the deviance is told by
-        the derivatives at θ.
+        the derivatives at θ, if a wrong guess costs little: passes over few rows.
         """
         minima, old = self.minima, before.point
         passed = self._kept[1:] if far else self._kept
@@ -348,10 +356,8 @@ class JointSearch:
         )
         fresh = hessian is not None
         if hessian is None:
-            move, change, near = theta - old.theta, gradient - old.gradient, None
-            if minima.sample is not None and abs(float(move @ change)) > LONG * minima.unit:
-                near = minima.nearby_hessian(theta)
-            hessian = updated_hessian(old.hessian if near is None else near, move, change)
+            nearby = None if minima.sample is None else minima.nearby_hessian
+            hessian = hessian_at(theta, old, gradient, nearby, minima.unit)
         point = Point(theta, deviance, gradient, hessian, passes=old.passes + 1)
         known = [(other, slope) for other, slope, _ in others]
         for kept in self._kept[: len(self._kept) - len(known)]:

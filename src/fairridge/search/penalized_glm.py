@@ -31,8 +31,8 @@ LOOSE = 1e-4
 # Numbers in [S, X] below which a model is not worth a sample of the rows.
 FEW_NUMBERS = 400_000
 # Rows of a sample, and events among them, for each column at least; or one of so many rows, until
-# chance is so small that more of them tell nothing.
-ROWS_EACH, EVENTS_EACH, MOST_ROWS_EACH, ENOUGH_EACH = 50.0, 10.0, 20.0, 1000.0
+# chance is so small that more of them tell little: then one of many more.
+ROWS_EACH, EVENTS_EACH, MOST_ROWS_EACH, ENOUGH_EACH, FEW_ROWS_EACH = 50.0, 10.0, 20.0, 1e3, 200.0
 TINY = 1e-9
 # Decrease that may be left on a sample, relative to the deviance: chance leaves more.
 NEAR_ENOUGH = 1e-5
@@ -208,7 +208,11 @@ class PenalizedGLM:
         if engine.n_rows * len(engine.names) < FEW_NUMBERS:
             return None
         few = engine.sample(self._rows_for_a_start)
-        return None if few is None else _SampledGLM(self, few)
+        if few is None:
+            return None
+        sample = _SampledGLM(self, few)
+        self._seen = [_Seen(self.start.theta, self.start.hessian, sample)]
+        return sample
 
     def in_samples(self, search: Callable[[PenalizedGLM], Start | None]) -> Start | None:
         """Search in the sample; if it tells nothing, once more by itself, and then never again.
@@ -241,7 +245,8 @@ class PenalizedGLM:
             events = float(targets.min())
         each = max(ROWS_EACH, EVENTS_EACH / min(max(events, TINY), 1.0))
         columns, n_rows = 1 + len(self.engine.names), self.engine.n_rows
-        return int(max(each * columns, min(n_rows / MOST_ROWS_EACH, ENOUGH_EACH * columns)))
+        enough = max(ENOUGH_EACH * columns, n_rows / FEW_ROWS_EACH)
+        return int(max(each * columns, min(n_rows / MOST_ROWS_EACH, enough)))
 
     def _saw(self, theta: Floats, hessian: Floats | None) -> None:
         """Remember the Hessian of all rows at a point, if it was computed."""

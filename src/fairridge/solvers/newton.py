@@ -42,6 +42,8 @@ CONTRACTION = 1e-2
 HESSIAN_COSTS = 4.0
 # Change of the slope along a step, in units of the deviance, above which the Hessian changes, too.
 LONG = 1e-6
+# The same above which it is another one all along.
+TOO_LONG = 1e-2
 # Slope left after a Newton step, above which the step was too short: at a limit e⁻¹ is left.
 LEFT = 0.35
 # Curvature, relative to that of the null model, of a direction that has none.
@@ -325,12 +327,7 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
     """Evaluate at θ; without a new Hessian the one before learns from the gradient."""
     deviance, gradient, hessian = objective.evaluate(theta, order)
     if hessian is None:
-        move, change = theta - before.theta, gradient - before.gradient
-        hessian = before.hessian
-        if objective.nearby is not None and abs(float(change @ move)) > LONG * objective.unit:
-            near = objective.nearby(theta)
-            hessian = hessian if near is None else near
-        hessian = updated_hessian(hessian, move, change)
+        hessian = hessian_at(theta, before, gradient, objective.nearby, objective.unit)
     return replace(
         before,
         theta=theta,
@@ -364,6 +361,39 @@ def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, fl
         else:
             length *= 0.5 if np.isfinite(after) and length > 0.1 else 0.1
     return None, 0.0
+
+
+def hessian_at(
+    theta: Floats,
+    before: Point,
+    gradient: Floats,
+    nearby: Callable[[Floats], Floats | None] | None,
+    unit: float,
+) -> Floats:
+    """Return about the Hessian at θ, after a step that has changed the gradient.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (N,)
+        Where.
+    before : Point
+        The point before the step.
+    gradient : ndarray of shape (N,)
+        The gradient at θ.
+    nearby : callable or None
+        Maps θ to about the Hessian there.
+    unit : float
+        What deviances are measured in.
+    """
+    move, change = theta - before.theta, gradient - before.gradient
+    if nearby is None:
+        return updated_hessian(before.hessian, move, change)
+    length = abs(float(change @ move)) / unit
+    near = nearby(theta) if length > LONG else None
+    if near is None:
+        return updated_hessian(before.hessian, move, change)
+    # What the gradient tells of a long way is a mean of Hessians along it.
+    return near if length > TOO_LONG else updated_hessian(near, move, change)
 
 
 def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
