@@ -16,7 +16,7 @@ from fairridge.models import FairBasis, Fit, Isolation
 from fairridge.models.spaces import plain_space
 from fairridge.search.fold_starts import FoldStart, fold_starts, start_near
 from fairridge.search.joint import JointSearch
-from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
+from fairridge.search.last_crossing import HIGHEST, PenaltyProfile, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM, separation_of
 from fairridge.search.problem import (
     Choice,
@@ -221,6 +221,12 @@ class GLMProblem(PenalizedProblem):
 
     def _searched(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds below 1, by looking at one λ after another."""
+        if not self._scan(definition):
+            # Bounds that the free model meets with room to spare cost that model only.
+            clear = bounds > HIGHEST * self._exact(definition, 0.0)
+            if clear.any():
+                rest = iter(self._searched(definition, bounds[~clear]) if not clear.all() else ())
+                return [Choice.FREE if free else next(rest) for free in clear]
         values = self._profile(
             definition, bounds, lambda x: self._value_near(definition, x, bounds)
         )

@@ -428,8 +428,10 @@ def _prices(at: Means, multipliers: Sequence[Floats]) -> Floats:
     return np.asarray(-np.linalg.lstsq((G / scale).T, rest / scale, rcond=1e-12)[0])
 
 
-def mean_objective(minima: PenalizedGLM, means: Any, elsewhere: Floats) -> MeanObjective:
-    """Look at the means of the model without a bound.
+def mean_objective(
+    minima: PenalizedGLM, means: Any, elsewhere: Floats, near: Point | None = None
+) -> MeanObjective:
+    """Look at the means of the model without a bound, or of one near it.
 
     Parameters
     ----------
@@ -439,16 +441,17 @@ def mean_objective(minima: PenalizedGLM, means: Any, elsewhere: Floats) -> MeanO
         Which means are looked at.
     elsewhere : ndarray of shape (K,)
         What totals of other rows exceed those observed by, for which these make up.
+    near : Point, optional
+        A point near that model; then it is not balanced.
     """
-    point = minima.point(0.0)
+    point = near or minima.point(0.0)
     blank = MeanObjective(minima, means, (), None, point, None, None)  # type: ignore[arg-type]
     free = blank.sums(point.theta)
     forms = [mean_form(free, minima.basis, means.n_bounded)]
     balance = _balance(minima, means, free, elsewhere)
     prices = np.zeros(len(balance.target))
-    return MeanObjective(
-        minima, means, forms, balance, point, free, prices, point.separated
-    ).balanced()
+    objective = MeanObjective(minima, means, forms, balance, point, free, prices, point.separated)
+    return objective.balanced() if near is None else objective
 
 
 def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats) -> Balance:

@@ -56,6 +56,8 @@ PATIENCE, SEPARATED_PATIENCE = 15, 6
 PARTS = (1.0, 0.5, 0.1, 0.0)
 # Relative rounding error of a share: sums in another order give another last digit.
 ROUNDING_OF_SHARES = 1e-13
+# How many times a bound the share of a model near the free one exceeds it, if it surely binds.
+BINDING = 1.5
 # By which a model that is found again may exceed r = 0.
 RESUMED = 1e-10
 # What may become of the bound of one attribute, from bad to good.
@@ -142,7 +144,7 @@ class MeanProblem(GLMProblem):
     @cached_property
     def _means(self) -> Any:
         """Which means are bounded, and which have totals to meet (MeansOfRows)."""
-        return self._share.means(self._plain_fit(0.0, self.minima.point(0.0)), totals=True)
+        return self._share.means(self._plain_fit(1.0, self.minima.start), totals=True)
 
     def _point(self, lambda_: float) -> Point:
         if lambda_ == 0.0:
@@ -202,6 +204,10 @@ class MeanProblem(GLMProblem):
         path: list[MeanState] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
             self._begun = self.engine.passes
+            early = self._reached_early(r, tol) if len(bounds) == 1 else None
+            if early is not None:
+                chosen[r] = self._kept(early)
+                continue
             if self._free_objective.shares[0] <= r * (1.0 + ROUNDING_OF_SHARES):
                 chosen[r] = chosen[1.0]
                 continue
@@ -210,16 +216,38 @@ class MeanProblem(GLMProblem):
                 chosen[r] = self._bracketed(r)
                 continue
             path.append(reached.state)
-            self._points[reached.lambda_], self._fits[reached.lambda_] = reached.point, reached.fit
-            chosen[r] = Choice(reached.lambda_, "converged")
+            chosen[r] = self._kept(reached)
         return [chosen[r] for r in bounds.tolist()]
+
+    def _kept(self, reached: _Reached) -> Choice:
+        """Remember a minimum at a bound."""
+        self._points[reached.lambda_], self._fits[reached.lambda_] = reached.point, reached.fit
+        return Choice(reached.lambda_, "converged")
+
+    def _reached_early(self, r: float, tol: float) -> _Reached | None:
+        """Go to a bound that clearly binds from near the free model; None if there is doubt.
+
+        That model itself is not needed, and its last digits cost as many passes as the bound.
+        """
+        near = self.minima.near_point(0.0) if r > 0.0 and self._has_others else None
+        if near is None:
+            return None
+        space = mean_objective(self.minima, self._means, self._elsewhere, near)
+        if not space.shares[0] > BINDING * r:
+            return None
+        return self._good(self._end_of(space, space.start, [Goal(0, r), space.totals], tol))
+
+    def _good(self, reached: _Reached | None) -> _Reached | None:
+        """Return a minimum if it is better than the model with an intercept only."""
+        null = self.minima.null.deviance
+        return reached if reached is not None and self._objective(reached.point) <= null else None
 
     def _followed(self, path: Sequence[MeanState], r: float, tol: float) -> _Reached | None:
         """Follow the minima to a bound, from those before or others; None if that fails."""
         goals = [Goal(0, r), self._free_objective.totals]
         starts = self._starts(ahead(self._free_objective.evaluate, path, goals), goals)
         first = self._end_of(*next(starts), goals, tol)
-        if first is not None and self._objective(first.point) <= self.minima.null.deviance:
+        if self._good(first) is not None:
             return first
         # If path following failed the start matters: the best of all is taken, or that to
         # which two of them lead.

@@ -22,6 +22,8 @@ from fairridge.solvers.spectrum import is_definite
 
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
 ROUGH = 1e-12
+# The same of a point near a minimum: one step from there leaves hardly any of the deviance.
+NEARLY = 1e-2
 # Share of S in the variance of a direction, above which α moves along it.
 MOVES = 1e-10
 # Curvature, relative to the largest, that is nothing but rounding.
@@ -359,6 +361,15 @@ class PenalizedGLM:
             return None
         self._rough[lambda_] = self._minimized(lambda_, ROUGH)
         return self._rough[lambda_]
+
+    def near_point(self, lambda_: float) -> Point | None:
+        """Return a point near the minimum at a λ, for few passes; None if there may be none."""
+        point = self._minimized(lambda_, NEARLY)
+        if not point.converged or point.separated is not None:
+            return None
+        self._rough[lambda_] = point
+        step, _ = self.objective(lambda_).step(point)
+        return point.after(step)
 
     def visited(self, lambda_: float) -> Point | None:
         """Return the minimum at a λ to the digits that were asked for; None if it was not."""

@@ -50,6 +50,8 @@ LEFT = 0.35
 FLAT = 1e-7
 # The same that is not even rounding: what is divided by it cannot be taken for small.
 NEGLIGIBLE_CURVATURE = 1e-18
+# Parts of a typical curvature that are added to a Hessian if its step fails, and what says so.
+DAMPING, DAMPED = (0.1, 1.0), 0.0
 # Curvature along a step, relative to the old one, that is of another region altogether.
 STEEPER = 1e10
 
@@ -250,7 +252,9 @@ def _advanced(objective: Objective, state: _NewtonState, close: float) -> _Newto
     trial, length = _search(objective, state) if state.decrease > 0.0 else (None, 0.0)
     if trial is None:
         return _renewed(objective, state.point) if not state.renew else None
-    after = _NewtonState.at(objective, trial, renew=state.renew)
+    after = _NewtonState.at(objective, trial, renew=state.renew or length == DAMPED)
+    if length == DAMPED:
+        return after
     if not state.renew:
         most = HESSIAN_COSTS * (1.0 if objective.nearby is None else 2.0)
         slow = _passes_left(after, state.decrease, close) > most
@@ -339,6 +343,24 @@ def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -
 
 
 def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, float]:
+    """Take the step, or what is better than a part of it; no point if the objective never falls.
+
+    Also return its length, `DAMPED` if it is another step.
+    """
+    trial, length = _shortened(objective, state)
+    if trial is not None and length >= 1.0:
+        return trial, length
+    damped = None if objective.l1.any() else _damped(objective, state, trial or state.point)
+    passes = max(each.passes for each in (state.point, trial, damped) if each is not None)
+    if damped is not None and (trial is None or objective.value(damped) < objective.value(trial)):
+        trial, length = damped, DAMPED
+    if trial is None:
+        return None, 0.0
+    trial = replace(trial, passes=passes)
+    return _evaluated(objective, trial, trial.theta, 2) if state.renew else trial, length
+
+
+def _shortened(objective: Objective, state: _NewtonState) -> tuple[Point | None, float]:
     """Shorten the step until the objective falls; no point if it never does."""
     point, order = state.point, 2 if state.renew else 1
     before = objective.value(point)
@@ -354,13 +376,31 @@ def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, fl
             np.isfinite(after)
             and after <= before - 1e-4 * min(length, 1.0) * state.decrease + slack
         ):
-            new = length >= 1.0 or order == 1
-            return trial if new else _evaluated(objective, trial, theta, 2), length
+            return trial, length
         if length > 1.0:
             length = 1.0
         else:
             length *= 0.5 if np.isfinite(after) and length > 0.1 else 0.1
     return None, 0.0
+
+
+def _damped(objective: Objective, state: _NewtonState, before: Point) -> Point | None:
+    """Return where a step leads that is short only where curvature was lost; None if nowhere.
+
+    Levels that a step has led too far, because they nearly decide the outcome, have next to no
+    curvature left, and the next step would be as long as that is small: a part of it brings
+    nothing for others. Levenberg and Marquardt add a typical curvature instead.
+    """
+    point, free = state.point, objective.free
+    H, slope = objective._hessian(point)[np.ix_(free, free)], objective.slope(point)[free]
+    typical, step, trial = objective._typical(point)[free], np.zeros_like(point.theta), before
+    for part in DAMPING:
+        step[free] = solve_definite(H + part * np.diag(typical), -slope)
+        counted = replace(point, passes=trial.passes)
+        trial = _evaluated(objective, counted, point.theta + step, 1)
+        if objective.value(trial) < objective.value(point):
+            return trial
+    return None
 
 
 def hessian_at(
