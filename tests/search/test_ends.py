@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
+from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
@@ -132,3 +134,26 @@ def test_bounds_of_attributes_are_met_whatever_the_search_finds(seed: int) -> No
     model.fit(X, y, sensitive_features=names)
     for name, bound in bounds.items():
         assert model.unfairness_[name] <= bound + 1e-8
+
+
+def test_levels_that_nearly_decide_the_outcome_have_a_minimum():
+    """One long step left them without curvature, and parts of the next brought others nothing.
+
+    Levels that do decide it are at infinity, where the rest fits as it does without them.
+    """
+    rng = np.random.default_rng(0)
+    n, levels = 10_000, 400
+    job, s = rng.integers(0, levels, n), rng.normal(size=n)
+    x, effects = rng.normal(size=n) + 0.3 * s, 1.5 * rng.normal(size=levels)
+    y = (rng.random(n) < expit(-3.0 + 0.5 * s + 0.5 * x + effects[job])).astype(int)
+    frame = pd.DataFrame({"job": pd.Categorical(job.astype(str)), "s": s, "x": x})
+    events, sizes = np.bincount(job, y, levels), np.bincount(job, minlength=levels)
+    open_ = ((events > 0) & (events < sizes))[job]
+    assert open_.mean() < 0.95  # too many rows to leave them out
+    model = FairRidgeClassifier(1.0, sensitive="s", max_levels=None)
+    with pytest.warns(match="separate"):
+        found = clone(model).fit(frame, y)
+    kept = frame[open_].assign(job=frame["job"][open_].cat.remove_unused_categories())
+    assert found.n_iter_ < 60
+    assert found.status_ == "inactive"
+    assert found.deviance_ == pytest.approx(clone(model).fit(kept, y[open_]).deviance_, rel=1e-8)

@@ -191,3 +191,15 @@ def test_neighboring_bounds_lead_to_each_other(rows):
         assert chosen[k].lambda_ == pytest.approx(choice.lambda_, rel=1e-8)
         found, expected = fresh.fit(chosen[k].lambda_), alone.fit(choice.lambda_)
         np.testing.assert_allclose(found.alpha, expected.alpha, rtol=1e-8)
+
+
+def test_a_bound_that_binds_does_not_wait_for_the_free_model(rows):
+    """It is reached from near that model, and is the one that is reached from it."""
+    Z, y, _ = rows
+    options = {"sensitive": [0, 1, 2], "definition": "mean-parity"}
+    alone = FairRidgeClassifier(0.02, **options).fit(Z, y)
+    path = FairRidgeClassifier(**options).path(Z, y, unfairness=[0.02, 1.0])
+    assert alone.status_ == "converged"
+    np.testing.assert_allclose(alone.coef_, path.at(0.02).coef_, rtol=0.0, atol=1e-9)
+    free = FairRidgeClassifier(1.0, **options).fit(Z, y)
+    assert alone.n_iter_ <= free.n_iter_ + 3

@@ -8,7 +8,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.engines import MemoryEngine, memory
 from fairridge.engines.samples import spread_rows
 from fairridge.fairness import StatisticalParity
-from fairridge.search import penalized_glm
+from fairridge.search import joint, penalized_glm
 from fairridge.sources import parquet
 
 N = 6000
@@ -218,3 +218,39 @@ def test_files_of_one_group_or_outcome_each(sampled, tmp_path, order):
     assert_same(found, FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(X, y))
     if order is None:
         assert found.n_iter_ < FairRidgeClassifier(0.03).fit(source).n_iter_
+
+
+@pytest.mark.parametrize("large", [0.0, np.inf])
+def test_a_large_sample_spares_hessians_of_all_rows(monkeypatch, sampled, large):
+    """The model is the same with Hessians of all rows or of the sample."""
+    rng, Z, eta = rows(40_000)
+    y = (rng.random(len(Z)) < 1.0 / (1.0 + np.exp(-eta))).astype(int)
+    monkeypatch.setattr(joint, "LARGE", large)
+    monkeypatch.setattr(MemoryEngine, "hessian_cost", 5.0)
+    orders = []
+    derivatives = MemoryEngine.derivatives
+
+    def counted(self, family, center, intercept, raw, order, others=()):
+        if self.n_rows == len(Z) and raw.any():
+            orders.append(order)
+        return derivatives(self, family, center, intercept, raw, order, others)
+
+    monkeypatch.setattr(MemoryEngine, "derivatives", counted)
+    found = FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
+    assert (2 in orders) == (large > 0.0)
+    sampled(False)
+    without = FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
+    np.testing.assert_allclose(found.coef_, without.coef_, rtol=0.0, atol=1e-10)
+    assert found.unfairness_ == pytest.approx(0.05, abs=1e-12)
+
+
+@pytest.mark.parametrize("r", [0.3, 0.9999])
+def test_strong_effects_take_few_passes(r):
+    """Whether the bound binds or not, and though the deviance falls to a tenth."""
+    rng = np.random.default_rng(7)
+    Z = rng.normal(size=(50_000, 20))
+    Z[:, 3:] += 0.3 * Z[:, :1]
+    y = (Z @ rng.normal(size=20) + 0.5 * rng.normal(size=len(Z)) > 0.0).astype(int)
+    model = FairRidgeClassifier(r, sensitive=[0, 1, 2]).fit(Z, y)
+    assert model.n_iter_ <= 14
+    assert model.status_ == ("converged" if r == 0.3 else "inactive")
