@@ -49,3 +49,18 @@ def test_blocks_run_in_order_meanwhile():
     slices = [slice(k, k + 1) for k in range(6)]
     with threads_for_blocks(50):
         assert [s.start for s in blocks.in_threads(lambda s: s, slices)] == list(range(6))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_many_threads_get_longer_blocks(monkeypatch, threads):
+    """All rows are in one of them, and every thread has several."""
+    monkeypatch.setattr(blocks, "_n_threads", lambda: threads)
+    for n in (0, 100, 5_000, 1_000_000):
+        cut = blocks.longer_slices(n, 105)
+        assert [row for block in cut for row in (block.start, block.stop - 1)] == sorted(
+            row for block in cut for row in (block.start, block.stop - 1)
+        )
+        assert sum(block.stop - block.start for block in cut) == n
+        assert n < 1_000_000 or len(cut) >= 3 * threads
+    longest = {1: 2496, 2: 2496, 16: 19_968}[threads]
+    assert blocks.longer_slices(1_000_000, 105)[0].stop == longest

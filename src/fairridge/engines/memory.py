@@ -20,6 +20,7 @@ from fairridge.engines.blocks import (
     block_slices,
     dense,
     in_threads,
+    longer_slices,
     not_finite_message,
     require_squares,
     triangular_factor,
@@ -48,8 +49,6 @@ from fairridge.families.sums import (
 
 Result = TypeVar("Result")
 
-# Arrays of the size of its columns that a function of a block makes, all to stay in the cache.
-SHOWN = 2
 # Rows, or columns, up to which matrices of their number are formed.
 MOST_FORMED = 500
 
@@ -205,7 +204,7 @@ class MemoryEngine:
 
         n = self.rows.n_rows
         return self._sum(
-            work, block_slices(n, SHOWN * self._written.width) if self.separable else [slice(0, n)]
+            work, longer_slices(n, self._written.width) if self.separable else [slice(0, n)]
         )
 
     def derivatives(
