@@ -350,7 +350,9 @@ def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, fl
     trial, length = _shortened(objective, state)
     if trial is not None and length >= 1.0:
         return trial, length
-    damped = None if objective.l1.any() else _damped(objective, state, trial or state.point)
+    # What is left may be rounding, or absolute values have kinks.
+    may_damp = state.decrease > BLIND * state.scale and not objective.l1.any()
+    damped = _damped(objective, state, trial or state.point) if may_damp else None
     passes = max(each.passes for each in (state.point, trial, damped) if each is not None)
     if damped is not None and (trial is None or objective.value(damped) < objective.value(trial)):
         trial, length = damped, DAMPED
