@@ -257,8 +257,9 @@ class JointSearch:
         if self.minima.sample is None or most < CHEAP:
             return decrease > min(FRESH, CONTRACTION * before)
         # The sample keeps the Hessian near: a new one pays if many passes are left without it.
-        left = np.log(decrease / SETTLED) / np.log(before / decrease)
-        return bool(before < FIRST and left > most)
+        if before >= FIRST or decrease > SLOW * before:
+            return before < FIRST
+        return bool(np.log(decrease / SETTLED) / np.log(before / decrease) > most)
 
     def _nearest(self, r: float) -> tuple[float, _Tangent]:
         """Return a pass to start from, and a λ near it."""
