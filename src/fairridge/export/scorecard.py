@@ -204,8 +204,8 @@ def scorecard(
     >>> model = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
     >>> model = model.fit(X, y)
     >>> from fairridge.export import scorecard
-    >>> print(scorecard(model, favorable="GOOD").base_points)
-    509.46312455758334
+    >>> print(round(scorecard(model, favorable="GOOD").base_points, 4))
+    509.4631
     """
     family = getattr(model, "family_", None)
     if family is not None and family.link != "logit":

@@ -98,7 +98,7 @@ def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
     q = Y.shape[1]
     nu, signs = np.zeros(q), np.zeros(q)
     active, closed = np.zeros(q, dtype=bool), np.zeros(q, dtype=bool)
-    rounding = ROUNDING_OF_EXCESS * (float(np.linalg.norm(x)) + limits.max(initial=0.0))
+    rounding = ROUNDING_OF_EXCESS * (float(np.linalg.norm(x)) + limits)
     for _ in range(50 + 20 * q):
         A = np.flatnonzero(active)
         target = _on_active(Y[:, A], x, limits[A] * signs[A])
@@ -112,7 +112,8 @@ def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
         nu[A] = target
         products = Y.T @ (x - Y[:, A] @ target)
         excess = np.where(active | closed, 0.0, np.abs(products) - limits)
-        if excess.max(initial=0.0) <= rounding:
+        excess[excess <= rounding] = 0.0
+        if not excess.any():
             break
         new = int(np.argmax(excess))
         signs[new], active[new] = np.sign(products[new]), True
