@@ -208,6 +208,7 @@ class MeanProblem(GLMProblem):
             if early is not None:
                 chosen[r] = self._kept(early)
                 continue
+            self._begun = self.engine.passes
             if self._free_objective.shares[0] <= r * (1.0 + ROUNDING_OF_SHARES):
                 chosen[r] = chosen[1.0]
                 continue

@@ -411,6 +411,10 @@ class PenalizedGLM:
         if loose or (started and not minimum.converged):
             objective = replace(objective, nearby=None)
             minimum = minimize(objective, self.start, self.max_iter, close)
+        if not minimum.converged:  # chance may decide where a minimum is hardly one
+            plain = replace(objective, nearby=None, damps=False)
+            other = minimize(plain, self.start, self.max_iter, close)
+            minimum = other if other.converged else minimum
         if lambda_ > 0.0 or not minimum.converged:
             return minimum
         return replace(minimum, separated=self._undetermined(objective, minimum))
