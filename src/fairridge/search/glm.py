@@ -221,7 +221,7 @@ class GLMProblem(PenalizedProblem):
 
     def _searched(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds below 1, by looking at one λ after another."""
-        if not self._scan(definition):
+        if not self._scan(definition) and self.converged(0.0):
             # Bounds that the free model meets with room to spare cost that model only.
             clear = bounds > HIGHEST * self._exact(definition, 0.0)
             if clear.any():

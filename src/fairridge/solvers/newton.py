@@ -50,9 +50,9 @@ LEFT = 0.35
 FLAT = 1e-7
 # The same that is not even rounding: what is divided by it cannot be taken for small.
 NEGLIGIBLE_CURVATURE = 1e-18
-# Parts of a typical curvature that are added to a Hessian if its step fails, what says so, and how
-# often: many such steps would be a slow way.
-DAMPING, DAMPED, MOST_DAMPED = (0.1, 1.0), 0.0, 5
+# Parts of a typical curvature that are added to a Hessian if its step fails, what says so, and
+# passes after which that is not what is missing.
+DAMPING, DAMPED, EARLY = (0.1, 1.0), 0.0, 20
 # Curvature along a step, relative to the old one, that is of another region altogether.
 STEEPER = 1e10
 
@@ -189,7 +189,7 @@ class _NewtonState:
     """A point, what Newton's method proposes there, and how it proceeds.
 
     `renew` says that every step takes a new Hessian; `length` is more than 1
-    if steps have been too short; `damped` counts steps that were damped.
+    if steps have been too short.
     """
 
     point: Point
@@ -198,7 +198,6 @@ class _NewtonState:
     unit: float
     renew: bool
     length: float = 1.0
-    damped: int = 0
 
     @classmethod
     def at(cls, objective: Objective, point: Point, *, renew: bool) -> _NewtonState:
@@ -233,6 +232,8 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         # Far from the minimum every step wants its own Hessian; near it an old one will do.
         state = replace(state, renew=True)
     while state.point.passes < start.passes + max_iter:
+        if objective.damps and state.point.passes > start.passes + EARLY:
+            objective = replace(objective, damps=False)
         if abs(state.decrease) <= close * state.scale:
             if _nothing_was_missed(objective, state):
                 return _finished(state, last=close == CLOSE)
@@ -246,7 +247,7 @@ def minimize(objective: Objective, start: Point, max_iter: int, close: float = C
         if 0.5 * state.decrease < after.decrease <= goal * state.scale:
             # Nothing but rounding is left.
             return replace(after.point, converged=_nothing_was_missed(objective, after))
-        state = replace(after, damped=state.damped + after.damped)
+        state = after
     return replace(state.point, converged=False)
 
 
@@ -258,7 +259,7 @@ def _advanced(objective: Objective, state: _NewtonState, close: float) -> _Newto
         return _renewed(objective, state.point) if not state.renew else None
     after = _NewtonState.at(objective, trial, renew=state.renew or length == DAMPED)
     if length == DAMPED:
-        return replace(after, damped=1)
+        return after
     if not state.renew:
         most = HESSIAN_COSTS * (1.0 if objective.nearby is None else 2.0)
         slow = _passes_left(after, state.decrease, close) > most
@@ -355,7 +356,7 @@ def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, fl
     if trial is not None and length >= 1.0:
         return trial, length
     # What is left may be rounding, or absolute values have kinks.
-    left = state.decrease > BLIND * state.scale and state.damped < MOST_DAMPED
+    left = state.decrease > BLIND * state.scale
     may_damp = left and objective.damps and not objective.l1.any()
     damped = _damped(objective, state, trial or state.point) if may_damp else None
     passes = max(each.passes for each in (state.point, trial, damped) if each is not None)
