@@ -221,8 +221,9 @@ class GLMProblem(PenalizedProblem):
 
     def _searched(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds below 1, by looking at one λ after another."""
-        if not self._scan(definition) and self.converged(0.0):
-            # Bounds that the free model meets with room to spare cost that model only.
+        if self._is_predictable(definition) and self.converged(0.0):
+            # A joint search has failed, as where a model is separated. Bounds that the free one
+            # meets with room to spare then cost that model only.
             clear = bounds > HIGHEST * self._exact(definition, 0.0)
             if clear.any():
                 rest = iter(self._searched(definition, bounds[~clear]) if not clear.all() else ())
@@ -237,10 +238,7 @@ class GLMProblem(PenalizedProblem):
     def _jointly(self, definition: Definition, bounds: Floats) -> dict[float, Choice]:
         """Choose λ(r) and find the coefficients in the same passes, if that is possible."""
         minima, family = self.minima, self.family
-        predictable = definition.needs_only_deviances(family) and family.separable
-        # Absolute values have kinks, and controls stay in a model without S and U.
-        plain = not minima.has_ceiling and not self.space.controls
-        if not (predictable and plain and self._has_others) or self._scan(definition):
+        if not self._is_predictable(definition):
             return {}
         by_variance = is_variance_share(definition, family)
 
@@ -259,6 +257,13 @@ class GLMProblem(PenalizedProblem):
             with_deviances=not by_variance,
         )
         return search.choices(bounds, self.settings.tol, keep)
+
+    def _is_predictable(self, definition: Definition) -> bool:
+        """Whether one pass predicts a definition at every λ."""
+        deviances = definition.needs_only_deviances(self.family) and self.family.separable
+        # Absolute values have kinks, and controls stay in a model without S and U.
+        plain = not self.minima.has_ceiling and not self.space.controls
+        return deviances and plain and self._has_others and not self._scan(definition)
 
     @property
     def _has_others(self) -> bool:

@@ -43,8 +43,8 @@ SETTLED = 1e-18
 # What a Hessian costs at most, in passes without it, to have one at every new bound; and at
 # every step.
 AFFORDABLE, CHEAP = 4.0, 2.0
-# Rows of a sample for each coordinate, from which on its Hessian differs from that of all rows by
-# so little that a step leaves a thousandth of the decrease.
+# Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
+# step leaves a thousandth of the decrease.
 LARGE = 2e3
 # Bounds from which the next one is extrapolated.
 NODES = 4

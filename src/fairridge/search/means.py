@@ -203,7 +203,6 @@ class MeanProblem(GLMProblem):
         chosen = {1.0: Choice.FREE}
         path: list[MeanState] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
-            self._begun = self.engine.passes
             early = self._reached_early(r, tol) if len(bounds) == 1 else None
             if early is not None:
                 chosen[r] = self._kept(early)

@@ -8,6 +8,9 @@ If a column separates the responses the deviance has no minimum, only a
 limit at infinity. Its slope then falls by a factor e with every Newton step,
 where that of a minimum would vanish: such steps are prolonged, and directions
 that have lost their curvature are left alone once the deviance no longer changes.
+
+If a level nearly separates them, a step may lead it to where its curvature is next to
+nothing. Steps from there are damped (Levenberg and Marquardt).
 """
 
 from __future__ import annotations
