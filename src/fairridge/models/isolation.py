@@ -29,6 +29,8 @@ MOST = 0.01
 # Share of a sum that may be rounding: levels that seem decided by it are counted.
 ROUNDING = 1e-9
 TINY = 1e-300
+# Numbers below this have squares, and sums of them.
+LARGE = 1e150
 # Rows that are looked at first.
 FIRST_ROWS = 100
 
@@ -223,8 +225,8 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
         removed += kept.sum_of(partial(_weight_in, levels=levels))
         if removed > MOST * total:
             return Isolation(engine, engine, isolated, family, is_small=False)
-        if in_memory(kept):  # whose numbers nothing has looked at yet
-            MemoryEngine(kept.rows.take(np.flatnonzero(kept.rows.in_any(levels)))).moments()
+        if in_memory(kept):
+            _require_numbers(kept.rows.take(np.flatnonzero(kept.rows.in_any(levels))))
         kept = kept.outside(levels)
     if not isolated:
         return None
@@ -232,6 +234,17 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
     # Every class must stay, or some response that is not extreme, such as a count above 0.
     stays = after[0] or (before == after).all()
     return Isolation(engine, kept, isolated, family, is_small=bool(stays))
+
+
+def _require_numbers(rows: Rows) -> None:
+    """Raise if rows that leave, which no other sum sees, have numbers that cannot be squared."""
+    usual = all(
+        isinstance(piece, Indicators)
+        or (isinstance(piece, Slab) and np.abs(piece.values).max(initial=0.0) < LARGE)
+        for piece in rows.columns
+    )
+    if not usual:
+        MemoryEngine(rows).moments()
 
 
 def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
@@ -322,8 +335,9 @@ def _outcomes(family: Family, y: Floats) -> tuple[Integers, int]:
         return np.where(y[:, 1] == 0.0, 0, -1), 1
     if family.link == "log":
         return np.where(y[:, 0] == 0.0, 0, -1), 1
-    whole = np.isin(y[:, 0], np.arange(family.n_predictors + 1.0))
-    return np.where(whole, y[:, 0], -1.0).astype(np.intp), family.n_predictors + 1
+    size, values = family.n_predictors + 1, y[:, 0]
+    codes = values.astype(np.intp)
+    return np.where((codes == values) & (codes >= 0) & (codes < size), codes, -1), size
 
 
 def _tally(engine: Engine, family: Family, levels: tuple[RowLevel, ...]) -> Floats:

@@ -1,0 +1,351 @@
+"""Rows written for passes: as arrays, as codes of levels, or sparse.
+
+Every form answers the same questions, sums of products with the rows. WrittenRows
+chooses the one in which they cost least, and keeps it if there are many passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from fairridge._typing import Floats
+from fairridge.data import Indicators, Piece, Slab, SparseSlab
+from fairridge.engines.blocks import block_slices, dense, in_threads, row_major, write_block
+from fairridge.engines.coded import CodedBlock, Coding
+
+Result = TypeVar("Result")
+
+# Share of negative weights up to which two products of matrices with themselves take less time
+# than one of two matrices.
+FEW_NEGATIVE = 0.125
+# Measured on 2 cores and 200,000 rows: with two categoricals of 20 levels each tabmat forms the
+# Gram matrix 6 times as fast as dense blocks, with 300 levels 130 times. With many categoricals of
+# few levels (ADULT: 7 of 7) the two are even, and dense blocks share a busy machine better.
+FEWEST_INDICATORS = 24
+LEVELS_EACH = 16
+# Rows from which few levels stay codes, columns up to which, and the least gain. More columns than
+# this are tabmat's: codes leave a table of all their cells.
+CODED_ROWS, CODED_COLUMNS, LEAST_GAIN = 10_000, 512, 2.0
+# Rows of a block of codes: many, because every block leaves its tables.
+CODED_BLOCK = 1 << 16
+# Up to this size the rows are written out once and kept for all passes.
+KEEP_BYTES = 1 << 30
+# Blocks that are read together if there are many.
+TOGETHER, MANY_BLOCKS = 13, 64
+
+
+def prefers_codes(pieces: Sequence[Piece]) -> bool:
+    """Whether indicators are many enough, in all and per categorical, to leave them as codes.
+
+    Columns that come as sparse ones stay sparse.
+    """
+    if any(isinstance(piece, SparseSlab) for piece in pieces):
+        return True
+    coded = [piece.width for piece in pieces if isinstance(piece, Indicators)]
+    total = sum(coded)
+    return total >= max(FEWEST_INDICATORS, LEVELS_EACH * len(coded)) and 2 * total >= sum(
+        piece.width for piece in pieces
+    )
+
+
+class WrittenBlock(Protocol):
+    """Some rows of [1, z − shift]."""
+
+    def gram(self, weight: Floats | None) -> Floats:
+        """Σ w zzᵀ."""
+
+    def times(self, coefficients: Floats) -> Floats:
+        """Z·coefficients, for coefficients of shape (k, m)."""
+
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
+        """vectorsᵀZ, for vectors of shape (n, m); with the first columns of Z only, if asked."""
+
+    def cross(self, weight: Floats) -> Floats:
+        """Σ w zzᵀ for weights of any sign."""
+
+    def leading(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows only."""
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
+
+    def dense(self) -> Floats:
+        """Write the rows out."""
+
+
+class DenseBlock:
+    """Rows as an array of shape (n, k).
+
+    Products are those of `np.dot`: the operator @ keeps other threads waiting while it forms a
+    product of fewer than 500 numbers, however many rows it reads. With 16 threads, products of
+    two vectors with a million rows take a tenth of the time.
+    """
+
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def gram(self, weight: Floats | None) -> Floats:
+        """Σ w zzᵀ, the product of a matrix with itself, which costs half of any other."""
+        weighted = self.values
+        if weight is not None:
+            weighted = weighted * np.sqrt(np.maximum(weight, 0.0))[:, None]
+        return np.dot(weighted.T, weighted)
+
+    def times(self, coefficients: Floats) -> Floats:
+        return np.dot(self.values[:, : len(coefficients)], coefficients)
+
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
+        return np.dot(vectors.T, self.values[:, :count])
+
+    def cross(self, weight: Floats) -> Floats:
+        below = weight < 0.0
+        negative = np.count_nonzero(below)
+        if not negative:
+            return self.gram(weight)
+        if negative > FEW_NEGATIVE * len(weight):
+            return np.dot((self.values * weight[:, None]).T, self.values)
+        # A product of a matrix with itself costs half of one of two matrices.
+        some = self.values[below] * np.sqrt(-weight[below])[:, None]
+        return self.gram(weight) - np.dot(some.T, some)
+
+    def leading(self, weight: Floats, count: int) -> Floats:
+        return np.dot((self.values[:, :count] * weight[:, None]).T, self.values)
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        first = self.values[:, :count]
+        return np.dot((first * weight[:, None]).T, first)
+
+    def dense(self) -> Floats:
+        """Return the rows themselves."""
+        return self.values
+
+
+class SplitBlock:
+    """Rows as a tabmat SplitMatrix: a dense part, sparse columns, and categoricals as codes.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        The columns after the leading 1.
+    rows : slice
+        Which rows.
+    shift : ndarray
+        Subtracted from dense columns; zero for the others.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], rows: slice, shift: Floats) -> None:
+        import tabmat  # a fifth of a second, which few problems need
+
+        starts = 1 + np.cumsum([0, *(piece.width for piece in pieces)])
+        coded = [k for k, piece in enumerate(pieces) if not isinstance(piece, Slab)]
+        plain = [k for k in range(len(pieces)) if k not in coded]
+        columns = [np.arange(starts[k], starts[k + 1]) for k in range(len(pieces))]
+        dense_columns = np.concatenate([[0], *(columns[k] for k in plain)]).astype(np.intp)
+        dense = np.empty((rows.stop - rows.start, len(dense_columns)), order="F")
+        dense[:, 0] = 1.0
+        numeric = [pieces[k] for k in plain]
+        write_block(numeric, rows, shift[dense_columns[1:] - 1], dense[:, 1:])
+        matrices = [tabmat.DenseMatrix(dense)]
+        for k in coded:
+            piece = pieces[k]
+            if isinstance(piece, SparseSlab):
+                part = piece.values[rows].tocsc()
+                # tabmat reads positions of 32 bits, which suffice for a block.
+                index = part.indices.astype(np.int32), part.indptr.astype(np.int32)
+                block = sparse.csc_array((part.data, *index), part.shape)
+                matrices.append(tabmat.SparseMatrix(block))
+                continue
+            assert isinstance(piece, Indicators)
+            # The base level, code -1 here, is the category that tabmat drops.
+            codes = (piece.codes[rows] + 1).astype(np.int32)
+            matrices.append(
+                tabmat.CategoricalMatrix(codes, np.arange(piece.width + 1), drop_first=True)
+            )
+        places = [dense_columns, *(columns[k] for k in coded)]
+        self._matrix = tabmat.SplitMatrix(matrices, places)
+
+    def gram(self, weight: Floats | None) -> Floats:
+        weight = np.ones(self._matrix.shape[0]) if weight is None else weight
+        # Of a vector that is a column of an array tabmat would read the wrong numbers.
+        return np.asarray(self._matrix.sandwich(np.ascontiguousarray(weight)))
+
+    cross = gram
+
+    def leading(self, weight: Floats, count: int) -> Floats:
+        return self.gram(weight)[:count]
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        return self.gram(weight)[:count, :count]
+
+    def times(self, coefficients: Floats) -> Floats:
+        """Z·coefficients; missing rows of coefficients are zero."""
+        full = np.zeros((self._matrix.shape[1], coefficients.shape[1]))
+        full[: len(coefficients)] = coefficients
+        return np.column_stack([self._matrix.matvec(column) for column in full.T])
+
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
+        columns = np.ascontiguousarray(vectors.T)
+        found = np.vstack([self._matrix.transpose_matvec(column) for column in columns])
+        return found[:, :count]
+
+    def dense(self) -> Floats:
+        return np.asarray(self._matrix.toarray())
+
+
+class BlocksTogether:
+    """Blocks that follow each other: matrices of one each, and vectors of all.
+
+    The interpreter runs one thread at a time. With 16 threads, passes in which it is asked
+    for vectors of 2,000 rows each took twice as long as with one.
+    """
+
+    def __init__(self, parts: Sequence[WrittenBlock], sizes: Sequence[int]) -> None:
+        ends = np.cumsum(sizes).tolist()
+        self._parts = list(zip(parts, map(slice, [0, *ends[:-1]], ends), strict=True))
+
+    def _sum(self, function: Callable[[WrittenBlock, slice], Floats]) -> Floats:
+        total = function(*self._parts[0])
+        for part in self._parts[1:]:
+            total = total + function(*part)
+        return total
+
+    def gram(self, weight: Floats | None) -> Floats:
+        return self._sum(lambda part, at: part.gram(None if weight is None else weight[at]))
+
+    def times(self, coefficients: Floats) -> Floats:
+        return np.concatenate([part.times(coefficients) for part, _ in self._parts])
+
+    def products(self, vectors: Floats, count: int | None = None) -> Floats:
+        return self._sum(lambda part, at: part.products(vectors[at], count))
+
+    def cross(self, weight: Floats) -> Floats:
+        return self._sum(lambda part, at: part.cross(weight[at]))
+
+    def leading(self, weight: Floats, count: int) -> Floats:
+        return self._sum(lambda part, at: part.leading(weight[at], count))
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        return self._sum(lambda part, at: part.corner(weight[at], count))
+
+    def dense(self) -> Floats:
+        return np.concatenate([part.dense() for part, _ in self._parts])
+
+
+class WrittenRows:
+    """Blocks of [1, z − typical row].
+
+    Parameters
+    ----------
+    pieces : tuple of Piece
+        The columns z.
+    n_rows : int
+        Number of rows.
+    separable : bool
+        Whether rows may be cut into blocks, and be other than dense.
+    keeps : bool
+        Whether to keep the blocks, up to `KEEP_BYTES`.
+    """
+
+    def __init__(
+        self, pieces: tuple[Piece, ...], n_rows: int, *, separable: bool, keeps: bool
+    ) -> None:
+        self.pieces = pieces
+        self.n_rows = n_rows
+        self.separable = separable
+        self.width = sum(piece.width for piece in pieces)
+        self._keeps = keeps and 8 * (self.width + 1) * n_rows <= KEEP_BYTES
+        self.coding = self._coding() if separable and self._keeps else None
+        self.split = separable and self.coding is None and prefers_codes(pieces)
+        self._kept: dict[int, WrittenBlock] = {}
+        self._together: dict[tuple[int, int], list[slice]] = {}
+        self._order = "C" if row_major(pieces) else "F"
+
+    @property
+    def compact(self) -> bool:
+        """Whether zeros are not written."""
+        return self.split or self.coding is not None
+
+    def _coding(self) -> Coding | None:
+        """Return how categoricals stay codes, for many passes over many rows, if that pays."""
+        if self.n_rows < CODED_ROWS or self.width > CODED_COLUMNS:
+            return None
+        coding = Coding.of(self.pieces)
+        return coding if coding is not None and coding.gain >= LEAST_GAIN else None
+
+    def block(self, block: slice) -> WrittenBlock:
+        """Write [1, z − typical row] for some rows, or return it if it was kept."""
+        parts = self._together.get((block.start, block.stop))
+        if parts is not None:
+            sizes = [part.stop - part.start for part in parts]
+            return BlocksTogether([self.block(part) for part in parts], sizes)
+        if block.start in self._kept:
+            return self._kept[block.start]
+        written: WrittenBlock
+        if self.coding is not None:
+            written = CodedBlock(self.coding, block, self.typical_row)
+        elif self.split:
+            written = SplitBlock(self.pieces, block, self.typical_row)
+        else:
+            buffer = self.buffer(block, extra=1)
+            buffer[:, 0] = 1.0
+            write_block(self.pieces, block, self.typical_row, buffer[:, 1:])
+            written = DenseBlock(buffer)
+        if self._keeps:
+            self._kept[block.start] = written
+        return written
+
+    def has(self, block: slice) -> bool:
+        """Whether some rows were written and kept."""
+        return block.start in self._kept
+
+    def each(self, work: Callable[[slice], Result], blocks: Sequence[slice]) -> Iterator[Result]:
+        """Run `work` on every block, on all cores, and yield the results in order."""
+        if self.split:  # tabmat has threads of its own
+            return map(work, blocks)
+        return in_threads(work, blocks, fewest=3 if self.coding is None else 2)
+
+    def buffer(self, block: slice, extra: int = 0) -> Floats:
+        """Return an array for some rows, in the order in which most of them are stored."""
+        shape = (block.stop - block.start, self.width + extra)
+        return np.empty(shape, order=self._order)  # type: ignore[call-overload]
+
+    @cached_property
+    def slices(self) -> list[slice]:
+        """The blocks."""
+        if not self.separable:
+            return [slice(0, self.n_rows)]
+        if self.coding is not None:
+            ends = np.linspace(0, self.n_rows, 1 + max(2, self.n_rows // CODED_BLOCK)).astype(int)
+            return list(map(slice, ends[:-1].tolist(), ends[1:].tolist()))
+        # tabmat uses all cores by itself, and wants many rows at a time.
+        return block_slices(self.n_rows, 1 if self.split else self.width + 1)
+
+    @cached_property
+    def larger_slices(self) -> list[slice]:
+        """The blocks for passes that are vectors for the most part: several together, of many."""
+        if self.compact or len(self.slices) < MANY_BLOCKS:
+            return self.slices
+        groups = [self.slices[k : k + TOGETHER] for k in range(0, len(self.slices), TOGETHER)]
+        ends = [(group[0].start, group[-1].stop) for group in groups]
+        self._together = {
+            end: group for end, group in zip(ends, groups, strict=True) if len(group) > 1
+        }
+        return [slice(*end) for end in ends]
+
+    @cached_property
+    def typical_row(self) -> Floats:
+        """Medians of an odd number of evenly spaced rows: values that do occur."""
+        n = self.n_rows
+        sample = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.intp))
+        sample = sample[: len(sample) - 1 + len(sample) % 2]
+        taken = tuple(piece.take(sample) for piece in self.pieces)
+        row = np.median(dense(taken, len(sample)), axis=0)
+        if self.compact:  # zeros stay what they are
+            sparse = [np.full(p.width, not isinstance(p, Slab)) for p in self.pieces]
+            row[np.concatenate(sparse)] = 0.0
+        return row
