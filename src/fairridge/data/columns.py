@@ -197,19 +197,26 @@ class CategoricalColumn:
     def piece(self, column: Levels, unknown: Unknown) -> Piece:
         """Code rows by the levels seen at fit."""
         codes = self.codes(column)
+        if codes.min(initial=0) >= 0:
+            return self._indicators(codes)
         if (codes == -1).any():
             raise ValueError(missing_message(self.name))
         unseen, stands = codes == -2, self.unseen(unknown)
-        if unseen.any():
-            if stands is None:
-                raise ValueError(self.unseen_message(column, int(np.argmax(unseen))))
-            codes = np.where(unseen, self.base if self.rest is None else self.rest, codes)
-        # Levels after the base move down by one; the base itself becomes -1.
-        shifted = np.where(codes > self.base, codes - 1, codes)
-        indicators = Indicators(np.where(codes == self.base, -1, shifted), self.width)
-        if self.rest is not None or stands is None or not (unseen.any() and stands.any()):
+        if stands is None:
+            raise ValueError(self.unseen_message(column, int(np.argmax(unseen))))
+        place = self.base if self.rest is None else self.rest
+        indicators = self._indicators(np.where(unseen, place, codes))
+        if self.rest is not None or not stands.any():
             return indicators
         return Slab(np.where(unseen[:, None], stands, indicators.dense()))
+
+    def _indicators(self, codes: Integers) -> Indicators:
+        """Return the 0/1 columns of rows whose levels are known."""
+        places = np.arange(len(self.levels))
+        # Levels after the base move down by one; the base itself becomes -1.
+        places[self.base :] -= 1
+        places[self.base] = -1
+        return Indicators(places[codes], self.width)
 
     def unseen_message(self, column: Levels, row: int) -> str:
         """Say that a row has a level that was not there at fit."""
@@ -491,9 +498,8 @@ def _learn(
     name, column = table.label(position), table.column(position)
     if not isinstance(column, Levels):
         return NumericColumn(name) if missing == "error" else _number(name, column, weight)
-    # The last count is of missing values.
-    codes = np.where(column.codes < 0, len(column.levels), column.codes)
-    *counts, gone = np.bincount(codes, weight, len(column.levels) + 1).tolist()
+    # The first count is of missing values.
+    gone, *counts = np.bincount(column.codes + 1, weight, len(column.levels) + 1).tolist()
     if not any(counts) and not (gone and missing == "level"):
         raise ValueError(missing_message(name))
     weights = dict(zip(column.levels, map(float, counts), strict=True))

@@ -146,7 +146,9 @@ class Classes:
         """Read labels as codes, and as 0/1 columns if there are more than two."""
         truth = labels(y, inputs.n_given, "y", inputs.keep)
         check_classification_targets(truth)
-        known, codes = np.unique(truth, return_inverse=True)
+        known = np.unique(truth)
+        two = len(known) == 2
+        codes = (truth == known[1]).astype(np.intp) if two else np.searchsorted(known, truth)
         classes = self._in_order(known)
         codes = codes if classes is known else 1 - codes
         sizes = np.bincount(codes, inputs.weight, len(classes)).astype(np.float64)

@@ -291,8 +291,10 @@ def _decided_categories(engine: MemoryEngine, family: Family) -> tuple[RowLevel,
     outcomes, size = _outcomes(family, engine.response)
     pieces = [piece for piece in engine.rows.predictors if isinstance(piece, Indicators)]
     levels: list[RowLevel] = []
+    shifted = outcomes + size + 2
     for piece, columns in zip(pieces, engine.categories, strict=True):
-        places = (piece.codes.astype(np.intp) + 1) * (size + 1) + outcomes + 1
+        # Code -1 and outcome -1 come first.
+        places = piece.codes.astype(np.intp, copy=False) * (size + 1) + shifted
         table = np.bincount(places, minlength=(piece.width + 1) * (size + 1))
         table = table.reshape(-1, size + 1)
         decided = (table[:, 0] == 0) & (np.count_nonzero(table, axis=1) == 1)
