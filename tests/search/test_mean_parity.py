@@ -203,3 +203,22 @@ def test_a_bound_that_binds_does_not_wait_for_the_free_model(rows):
     np.testing.assert_allclose(alone.coef_, path.at(0.02).coef_, rtol=0.0, atol=1e-9)
     free = FairRidgeClassifier(1.0, **options).fit(Z, y)
     assert alone.n_iter_ <= free.n_iter_ + 3
+
+
+def test_a_bound_of_zero_is_reached_in_few_steps(rows):
+    Z, y, _ = rows
+    model = FairRidgeClassifier(0.0, sensitive=[0, 1, 2], definition="mean-parity").fit(Z, y)
+    assert model.unfairness_ <= 1e-20
+    assert model.n_iter_ <= 19
+
+
+def test_separated_classes_do_not_hold_a_search_up(rows):
+    """Coefficients that grow without end are noticed before `max_iter` passes."""
+    Z, y, _ = rows
+    level = np.arange(len(y)) % 25 == 0
+    data, outcome = np.column_stack([Z, level]), np.where(level, 0, y)
+    model = FairRidgeClassifier(0.02, sensitive=[0, 1, 2], definition="mean-parity")
+    with pytest.warns(UserWarning, match="separate the responses"):
+        model.fit(data, outcome)
+    assert model.unfairness_ == pytest.approx(0.02, abs=1e-10)
+    assert model.n_iter_ < 80

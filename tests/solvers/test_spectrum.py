@@ -1,8 +1,9 @@
 """Columns in their singular basis, whatever their units."""
 
 import numpy as np
+import scipy.linalg
 
-from fairridge.solvers.spectrum import spectrum_of
+from fairridge.solvers.spectrum import block_diagonal, spectrum_of
 
 UNITS = np.array([1.0, 1e-17, 1e5, 1.0, 1.0, 1e-3])
 
@@ -29,3 +30,11 @@ def test_a_constant_column_has_no_part_in_any_direction():
     spectrum, _, _ = spectrum_of(Z, np.ones(6), 1e-14)
     assert not spectrum.vectors[3].any()
     assert spectrum.squares()[3] == 0.0
+
+
+def test_blocks_on_a_diagonal():
+    rng = np.random.default_rng(0)
+    blocks = [rng.normal(size=shape) for shape in ((2, 3), (0, 2), (1, 0), (2, 2))]
+    np.testing.assert_array_equal(block_diagonal(blocks), scipy.linalg.block_diag(*blocks))
+    assert block_diagonal(blocks[:1]) is blocks[0]
+    assert block_diagonal([]).shape == (0, 0)

@@ -225,7 +225,7 @@ class LinearModel(BaseEstimator):
             model = self._with_penalty(training)
             problem = model._set_up(training)
             solution = model._solve_own(problem, training)
-        return self._finish(training, problem, solution, model)
+            return self._finish(training, problem, solution, model)
 
     def path(
         self,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, MeanSums
@@ -16,7 +15,7 @@ from fairridge.fairness.base import Certifiable, Definition, VarianceShare
 from fairridge.fairness.conditional import GivenControls
 from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit
-from fairridge.solvers.spectrum import explained_by_sensitive, whitening
+from fairridge.solvers.spectrum import block_diagonal, explained_by_sensitive, whitening
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-26
@@ -410,7 +409,7 @@ def mean_form(
         for G, w, p in zip(gram, weights, shares, strict=True)
     ]
     safe = np.where(weights > 0.0, weights, 1.0)
-    of_S, controls = (scipy.linalg.block_diag(*parts) for parts in zip(*maps, strict=True))
+    of_S, controls = map(block_diagonal, zip(*maps, strict=True))
     return MeanForm(safe, shares, of_S, sums.counts[:n_bounded], controls)
 
 

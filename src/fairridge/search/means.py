@@ -58,6 +58,8 @@ PARTS = (1.0, 0.5, 0.1, 0.0)
 ROUNDING_OF_SHARES = 1e-13
 # How many times a bound the share of a model near the free one exceeds it, if it surely binds.
 BINDING = 1.5
+# Passes that it takes from there at most: where classes are separated, coefficients go on growing.
+EARLY = 20
 # By which a model that is found again may exceed r = 0.
 RESUMED = 1e-10
 # What may become of the bound of one attribute, from bad to good.
@@ -235,7 +237,8 @@ class MeanProblem(GLMProblem):
         space = mean_objective(self.minima, self._means, self._elsewhere, near)
         if not space.shares[0] > BINDING * r:
             return None
-        return self._good(self._end_of(space, space.start, [Goal(0, r), space.totals], tol))
+        goals = [Goal(0, r), space.totals]
+        return self._good(self._end_of(space, space.start, goals, tol, most=EARLY))
 
     def _good(self, reached: _Reached | None) -> _Reached | None:
         """Return a minimum if it is better than the model with an intercept only."""
@@ -271,13 +274,18 @@ class MeanProblem(GLMProblem):
             yield self._as_start(self._far)
 
     def _end_of(
-        self, space: MeanObjective, start: MeanState, goals: Sequence[Goal], tol: float
+        self,
+        space: MeanObjective,
+        start: MeanState,
+        goals: Sequence[Goal],
+        tol: float,
+        most: int | None = None,
     ) -> _Reached | None:
-        """Follow the minima from one start, and look at what is reached."""
-        r, state = goals[0].share, start
+        """Follow the minima from one start, for some passes at most, and look at the end."""
+        r, state, most = goals[0].share, start, most or self.minima.max_iter
         reached: _Reached | None = None
         for _ in range(3):
-            end = reach(space.evaluate, state, goals, self.minima.max_iter, self._limit)
+            end = reach(space.evaluate, state, goals, most, self._limit)
             if end is None or not is_minimum(end, goals):
                 return None
             lambda_ = np.inf if r == 0.0 else space.lambda_of(end, 0)

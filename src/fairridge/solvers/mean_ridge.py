@@ -23,9 +23,11 @@ import scipy.linalg
 
 from fairridge._typing import Floats
 from fairridge.solvers.extrapolation import extrapolation
+from fairridge.solvers.spectrum import block_diagonal
 
-# Shares are lowered by this factor at most in one step: means bend, and so does the way.
-SHRINK = 0.2
+# Shares are lowered by this factor at most in a first step: means bend, and so does the way. After
+# each step that led where it aimed, the next may go farther: by this power, up to a factor.
+SHRINK, BOLDER, BOLDEST = 0.2, 1.5, 1e-3
 # Error of the linearized means after a step, relative to these, above which the step was too long.
 BENT = 0.5
 # Steps shorter than this lead nowhere.
@@ -127,14 +129,15 @@ def reach(
     """
     if not start.at.is_finite:
         return None
-    state, step, length = start, _step(start, goals), 1.0
+    state, step, length, shrink = start, _step(start, goals), 1.0, SHRINK
     for _ in range(max_iter):
         if step is None or length < STUCK:
             return None
         if step.last and step.size <= CLOSE:
             return _finished(state, step, goals)
         after = _moved(evaluate, state, step.shortened(state, length), goals)
-        ahead = None if after is None else _step(after, goals)
+        shrink = max(shrink**BOLDER, BOLDEST) if length == 1.0 else SHRINK
+        ahead = None if after is None else _step(after, goals, shrink)
         if (
             after is None
             or ahead is None
@@ -142,7 +145,7 @@ def reach(
             or _too_long(state, after, step, length, goals)
             or (step.last and length == 1.0 and ahead.size > max(step.size, 0.1))
         ):
-            length *= 0.5
+            length, shrink = 0.5 * length, SHRINK
             continue
         state, step, length = after, ahead, min(1.0, 2.0 * length)
     return None
@@ -210,13 +213,13 @@ def _too_long(
     return False
 
 
-def _step(state: MeanState, goals: Sequence[Goal]) -> _Step | None:
+def _step(state: MeanState, goals: Sequence[Goal], shrink: float = SHRINK) -> _Step | None:
     """Solve the linearized equations for the goals, or for shares on the way to them."""
     at, N = state.at, len(state.at.theta)
     shares = at.shares()
     sought = [g.held or g.penalty is not None for g in goals]
     aims = [
-        g.share if at_once else _aim(g.share, float(shares[g.place]))
+        g.share if at_once else _aim(g.share, float(shares[g.place]), shrink)
         for g, at_once in zip(goals, sought, strict=True)
     ]
     blocks = [_equations(state, goal, aim) for goal, aim in zip(goals, aims, strict=True)]
@@ -240,9 +243,9 @@ def _size(change: Floats, theta: Floats) -> float:
     return float(np.abs(change).max(initial=0.0) / (1.0 + np.abs(theta).max(initial=0.0)))
 
 
-def _aim(goal: float, share: float) -> float:
+def _aim(goal: float, share: float, shrink: float) -> float:
     """Return a share not too far away; what is nearly nothing already goes at once."""
-    aim = float(np.clip(goal, SHRINK * share, share / SHRINK))
+    aim = float(np.clip(goal, shrink * share, share / shrink))
     return goal if aim < NEARLY_NOTHING else aim
 
 
@@ -292,21 +295,14 @@ def _assembled(at: Means, blocks: Sequence[_Equations]) -> tuple[Floats, Floats]
     """Return matrix and right-hand side of all equations."""
     J = np.vstack([at.hessian[:0], *(block.jacobian for block in blocks)])
     bounds = np.vstack([at.hessian[:0], *(block.bound for block in blocks)])
-    diagonal = _block_diagonal([block.of_multipliers for block in blocks])
-    border = _block_diagonal([block.of_penalty for block in blocks])
+    diagonal = block_diagonal([block.of_multipliers for block in blocks])
+    border = block_diagonal([block.of_penalty for block in blocks])
     corner = np.zeros((len(bounds), len(J) + len(bounds)))
     below = np.vstack([np.hstack([diagonal, border]), corner])
     left = np.vstack([at.hessian, *(block.of_step for block in blocks), bounds])
     top = np.hstack([J.T, np.zeros((len(at.theta), len(bounds)))])
     parts = [-at.gradient, *(b.right for b in blocks), *(b.excess for b in blocks)]
     return np.hstack([left, np.vstack([top, below])]), np.concatenate(parts)
-
-
-def _block_diagonal(blocks: Sequence[Floats]) -> Floats:
-    # SciPy's takes a quarter of a millisecond, and makes a row of no blocks; mostly there is one.
-    if len(blocks) < 2:
-        return blocks[0] if blocks else np.zeros((0, 0))
-    return np.asarray(scipy.linalg.block_diag(*blocks))
 
 
 def _moved(

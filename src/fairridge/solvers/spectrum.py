@@ -8,7 +8,7 @@ LAPACK's 7. And what a block explains of others: shares from scatter matrices al
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -394,3 +394,17 @@ def whitening(scatter: Floats) -> Floats:
     values, vectors = np.linalg.eigh(scatter / np.outer(scale, scale))
     used = values > RANK * values.max(initial=0.0)
     return (vectors[:, used] / scale[:, None] / np.sqrt(values[used])).T
+
+
+def block_diagonal(blocks: Sequence[Floats]) -> Floats:
+    """Return a matrix with some blocks on its diagonal, and zeros elsewhere.
+
+    SciPy's `block_diag` takes a quarter of a millisecond, and makes a row of no blocks.
+    """
+    if len(blocks) == 1:
+        return blocks[0]
+    ends = np.cumsum([(0, 0), *(block.shape for block in blocks)], axis=0)
+    whole = np.zeros(ends[-1])
+    for block, (row, column), (below, right) in zip(blocks, ends[:-1], ends[1:], strict=True):
+        whole[row:below, column:right] = block
+    return whole
