@@ -320,7 +320,8 @@ class WrittenRows:
         if not self.separable:
             return [slice(0, self.n_rows)]
         if self.coding is not None:
-            ends = np.linspace(0, self.n_rows, 1 + max(2, self.n_rows // CODED_BLOCK)).astype(int)
+            count = max(2, -(-self.n_rows // CODED_BLOCK))
+            ends = np.linspace(0, self.n_rows, 1 + count).astype(int)
             return list(map(slice, ends[:-1].tolist(), ends[1:].tolist()))
         # tabmat uses all cores by itself, and wants many rows at a time.
         return block_slices(self.n_rows, 1 if self.split else self.width + 1)

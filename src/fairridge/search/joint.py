@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
 from fairridge._typing import Booleans, Floats
 from fairridge.search.last_crossing import HIGHEST, HILL, sparse_profile
@@ -102,14 +102,19 @@ class _Tangent:
         S, point, Q = self.penalties.is_sensitive, self.point, self.penalties.fixed
         H = point.hessian + 2.0 * Q
         slope = point.gradient + 2.0 * Q @ point.theta
-        A, B = H[np.ix_(~S, ~S)], H[np.ix_(~S, S)]
+        A, B = H[~S][:, ~S], H[~S][:, S]
         scale = curvature_scale(A)
-        factor = scipy.linalg.cho_factor(A / np.outer(scale, scale), check_finite=False)
         right = np.column_stack([slope[~S], B]) / scale[:, None]
-        solved = scipy.linalg.cho_solve(factor, right, check_finite=False) / scale[:, None]
+        # SciPy's functions of their own take as long as these routines do.
+        _, solved, singular = lapack.dposv(A / np.outer(scale, scale), right)
+        if singular:
+            raise np.linalg.LinAlgError("a Hessian is not definite.")
+        solved /= scale[:, None]
         w, W = solved[:, 0], solved[:, 1:]
-        K = 2.0 * self.penalties.sensitive[np.ix_(S, S)]
-        curvature, V = scipy.linalg.eigh(H[np.ix_(S, S)] - B.T @ W, K, check_finite=False)
+        K = 2.0 * self.penalties.sensitive[S][:, S]
+        curvature, V, failed = lapack.dsygvd(H[S][:, S] - B.T @ W, K)
+        if failed:
+            raise np.linalg.LinAlgError("a penalty is not definite.")
         return w, W, V, curvature, V.T @ (slope[S] - B.T @ w), V.T @ K @ point.theta[S]
 
     def step(self, lambda_: float) -> Floats:
