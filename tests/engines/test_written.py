@@ -176,23 +176,31 @@ def test_categoricals_share_a_code_while_its_cells_are_few():
 @pytest.mark.parametrize(("numbers", "many_passes"), [(5, True), (60, True), (5, False)])
 def test_codes_are_for_many_passes_over_many_categoricals(numbers, many_passes, monkeypatch):
     rng = np.random.default_rng(24)
-    n = 500
-    monkeypatch.setattr(written, "CODED_ROWS", n)
+    n = written.CODED_ROWS
     pieces = tuple(Indicators(rng.integers(-1, 6, n), 6) for _ in range(7))
     pieces += (Slab(rng.normal(size=(n, numbers))),)
 
-    def rows(pieces, n_rows):
-        return written.WrittenRows(pieces, n_rows, separable=True, keeps=many_passes)
+    def coding(pieces, n_rows):
+        return written.WrittenRows(pieces, n_rows, separable=True, keeps=many_passes).coding
 
-    assert (rows(pieces, n).coding is not None) == (numbers == 5 and many_passes)
-    assert rows(pieces, n - 1).coding is None
-    assert rows((*pieces, Indicators(rng.integers(-1, 600, n), 600)), n).coding is None
+    assert (coding(pieces, n) is not None) == (numbers == 5 and many_passes)
+    assert coding(pieces, n - 1) is None
+    assert coding((*pieces, Indicators(rng.integers(-1, 600, n), 600)), n) is None
+    # Numbers and four codes of 12 bytes each, and six pairs of these, which must be kept.
+    monkeypatch.setattr(written, "KEEP_BYTES", n * (8 * (1 + numbers) + 120) - 1)
+    assert coding(pieces, n) is None
+
+
+def test_codes_gain_more_the_more_rows_share_their_cells():
+    coding = Coding.of([Indicators(np.zeros(5, dtype=np.intp), 9) for _ in range(50)])
+    assert len(coding.codes) == 25
+    assert 1.0 < coding.gain(10_000) < 4.0 < coding.gain(1_000_000)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_level_that_every_row_has_is_constant(weighted):
     rng = np.random.default_rng(25)
-    n = 20_000
+    n = 60_000
     codes = (rng.integers(-1, 6, n), np.zeros(n, dtype=np.intp), rng.integers(-1, 8, n))
     y = rng.integers(0, 2, n).astype(float)[:, None]
     columns = tuple(Indicators(code, width) for code, width in zip(codes, (6, 1, 8), strict=True))

@@ -27,6 +27,10 @@ MOST_CELLS = 128
 # Nanoseconds for each row, measured on one core: for a product of two columns that are written
 # out, for a number added to a cell of a code, and for a weight added to a cell of two codes.
 PER_PRODUCT, PER_NUMBER, PER_PAIR = 0.07, 1.1, 1.8
+# The same for each block and every two of all cells, whose sums become those of columns.
+PER_CELLS = 6.0
+# Rows of a block: many, because every block has its sums of cells.
+BLOCK_ROWS = 1 << 16
 # First columns of the rows that are written out to form products with them alone.
 MOST_WRITTEN = 32
 
@@ -48,10 +52,10 @@ class Coding:
 
     @classmethod
     def of(cls, pieces: Sequence[Piece]) -> Coding | None:
-        """Put categoricals together, the smallest first; None if there are none."""
+        """Put categoricals together, the smallest first; None if a column is sparse."""
         coded = [k for k, piece in enumerate(pieces) if isinstance(piece, Indicators)]
         if not coded or any(isinstance(piece, SparseSlab) for piece in pieces):
-            return None
+            return None  # nothing to gain, or left to tabmat
         codes: list[tuple[int, tuple[int, ...]]] = [(1 + pieces[k].width, (k,)) for k in coded]
         while len(codes) > 1:
             (size, first), (other, second), *rest = sorted(codes)
@@ -81,12 +85,20 @@ class Coding:
         """Where the columns of each piece begin in [1, z], and where the last ones end."""
         return np.cumsum([1, *(piece.width for piece in self.pieces)])
 
-    @property
-    def gain(self) -> float:
+    def gain(self, n_rows: int) -> float:
         """Time that the rows written out take for Σ w zzᵀ, as a multiple of what codes take."""
         codes, numbers, columns = len(self.codes), self.n_numbers, int(self.starts[-1])
         coded = PER_PRODUCT * numbers**2 + PER_NUMBER * codes * numbers
-        return PER_PRODUCT * columns**2 / (coded + PER_PAIR * codes * (codes - 1) / 2)
+        coded += PER_PAIR * codes * (codes - 1) / 2
+        coded += PER_CELLS * float(self.ends[-1]) ** 2 * len(self.blocks(n_rows)) / n_rows
+        return PER_PRODUCT * columns**2 / coded
+
+    @staticmethod
+    def blocks(n_rows: int) -> list[slice]:
+        """Cut rows into blocks of about the same size, two at least."""
+        count = max(2, -(-n_rows // BLOCK_ROWS))
+        ends = np.linspace(0, n_rows, 1 + count).astype(int).tolist()
+        return list(map(slice, ends[:-1], ends[1:]))
 
     @property
     def bytes_per_row(self) -> int:

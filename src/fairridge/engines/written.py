@@ -31,8 +31,6 @@ LEVELS_EACH = 16
 # Rows from which few levels stay codes, columns up to which, and the least gain. More columns than
 # this are tabmat's: codes leave a table of all their cells.
 CODED_ROWS, CODED_COLUMNS, LEAST_GAIN = 10_000, 512, 2.0
-# Rows of a block of codes: many, because every block leaves its tables.
-CODED_BLOCK = 1 << 16
 # Up to this size the rows are written out once and kept for all passes.
 KEEP_BYTES = 1 << 30
 # Blocks that are read together if there are many.
@@ -258,8 +256,9 @@ class WrittenRows:
         self.n_rows = n_rows
         self.separable = separable
         self.width = sum(piece.width for piece in pieces)
-        self._keeps = keeps and 8 * (self.width + 1) * n_rows <= KEEP_BYTES
-        self.coding = self._coding() if separable and self._keeps else None
+        self.coding = self._coding() if separable and keeps else None
+        each = 8 * (self.width + 1) if self.coding is None else self.coding.bytes_per_row
+        self._keeps = keeps and each * n_rows <= KEEP_BYTES
         self.split = separable and self.coding is None and prefers_codes(pieces)
         self._kept: dict[int, WrittenBlock] = {}
         self._together: dict[tuple[int, int], list[slice]] = {}
@@ -275,7 +274,9 @@ class WrittenRows:
         if self.n_rows < CODED_ROWS or self.width > CODED_COLUMNS:
             return None
         coding = Coding.of(self.pieces)
-        return coding if coding is not None and coding.gain >= LEAST_GAIN else None
+        if coding is None or coding.bytes_per_row * self.n_rows > KEEP_BYTES:
+            return None
+        return coding if coding.gain(self.n_rows) >= LEAST_GAIN else None
 
     def block(self, block: slice) -> WrittenBlock:
         """Write [1, z − typical row] for some rows, or return it if it was kept."""
@@ -320,9 +321,7 @@ class WrittenRows:
         if not self.separable:
             return [slice(0, self.n_rows)]
         if self.coding is not None:
-            count = max(2, -(-self.n_rows // CODED_BLOCK))
-            ends = np.linspace(0, self.n_rows, 1 + count).astype(int)
-            return list(map(slice, ends[:-1].tolist(), ends[1:].tolist()))
+            return self.coding.blocks(self.n_rows)
         # tabmat uses all cores by itself, and wants many rows at a time.
         return block_slices(self.n_rows, 1 if self.split else self.width + 1)
 
