@@ -129,6 +129,37 @@ def test_models_are_the_same(estimator, monkeypatch):
     np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatch):
+    rng = np.random.default_rng(26)
+    n = 2000
+    frame = pd.DataFrame(
+        {f"c{k}": rng.choice([f"level {j}" for j in range(2 + k % 4)], n) for k in range(9)}
+    )
+    frame["x"] = rng.normal(size=n)
+    y = (frame["x"] + (frame["c0"] == "level 1") + rng.normal(size=n) > 0.5).astype(int)
+    model = FairRidgeClassifier(0.05, sensitive=["c0", "c1"], definition=definition)
+    plain = model.fit(frame, y).coef_
+    made = []
+    monkeypatch.setattr(
+        written, "CodedBlock", lambda *given: made.append(given) or CodedBlock(*given)
+    )
+    monkeypatch.setattr(written, "CODED_ROWS", 1)
+    monkeypatch.setattr(written, "LEAST_GAIN", 0.0)
+    np.testing.assert_allclose(model.fit(frame, y).coef_, plain, rtol=1e-8, atol=1e-10)
+    assert made
+
+
+def test_scores_are_kept_and_cannot_be_changed(rows):
+    engine = MemoryEngine(rows)
+    raw = np.linspace(-1.0, 1.0, len(rows.names))[None, :]
+    scores = engine.scores(raw)
+    assert engine.scores(raw.copy()) is scores
+    with pytest.raises(ValueError, match="read-only"):
+        scores += 1.0
+    np.testing.assert_allclose(engine.scores(2.0 * raw), 2.0 * scores, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "widths", [(3,), (1, 1), (4, 2, 6, 9), (130, 2), (20, 15, 11, 2, 1), (1,) * 12]
 )
@@ -212,7 +243,7 @@ def test_a_level_that_every_row_has_is_constant(weighted):
     assert abs(scatter[6]).max() <= 1e-13 * np.diag(scatter).max()
 
 
-def test_few_levels_are_written_out():
+def test_few_levels_are_not_left_to_tabmat():
     few = [Indicators(np.zeros(5, dtype=np.intp), 6) for _ in range(7)]
     assert not written.prefers_codes(few)
     assert written.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])

@@ -378,8 +378,9 @@ class MemoryEngine:
         """
         key = raw.tobytes()
         if self._scored is None or self._scored[0] != key:
-            none = np.zeros(len(raw))
-            self._scored = key, linear_predictor(self.rows.columns, self.names, raw.T, none)
+            eta = linear_predictor(self.rows.columns, self.names, raw.T, np.zeros(len(raw)))
+            eta.setflags(write=False)  # the next caller gets the same
+            self._scored = key, eta
         return self._scored[1]
 
     def with_predictors(self, values: Floats) -> MemoryEngine:
