@@ -90,11 +90,11 @@ def placed(what: Any, put: Callable[[Any], Any], known: dict[int, Any] | None = 
     return found
 
 
-def blank(shape: tuple[int, ...], like: Any) -> Any:
-    """Return an array of float64 to write into, beside another."""
+def blank(shape: tuple[int, ...], like: Any, *, by_column: bool = False) -> Any:
+    """Return an array of float64 to write into, beside another; in NumPy also column by column."""
     xp = namespace(like)
     if xp is np:
-        return np.empty(shape)
+        return np.empty(shape, order="F" if by_column else "C")
     return xp.empty(shape, dtype=xp.float64, device=device_of(like))
 
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from fairridge.engines import blocks
-from fairridge.fairness import IndividualFairness, StatisticalParity
+from fairridge.fairness import EqualityOfOpportunity, IndividualFairness, StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.penalties import Radial
+from fairridge.inference import influence, passes
+from fairridge.penalties import Radial, Ridge
 from tests.zoo import LateModule
 
-from .problems import draw, inferred
+from .problems import analyzed, draw, inferred
 
 sm = LateModule("statsmodels.api")
 
@@ -135,3 +136,48 @@ def test_frequency_weights_of_clustered_rows_are_repeated_rows():
     ours = inferred(Gaussian(), data, PARITY, 0.05, weight, clusters=groups, frequency=True)
     theirs = inferred(Gaussian(), repeated, PARITY, 0.05, clusters=np.repeat(groups, counts))
     np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-8)
+
+
+@pytest.mark.parametrize("covariance", ["HC1", "HC3", "cluster"])
+@pytest.mark.parametrize(
+    ("family", "definition", "r"),
+    [
+        (Gaussian(), PARITY, 0.0),
+        (Gaussian(), PARITY, 0.05),
+        (Gaussian(), PARITY, 0.9),
+        (Gaussian(), EqualityOfOpportunity(), 0.05),
+        (Gaussian(), IndividualFairness(), 0.1),
+        (Binomial(), PARITY, 0.0),
+        (Poisson(), PARITY, 0.02),
+        (Multinomial(3), PARITY, 0.02),
+    ],
+    ids=str,
+)
+def test_multiples_of_x_that_become_those_of_u(monkeypatch, family, definition, r, covariance):
+    """Rows whose terms are written out, as where S explains most of a predictor, show the same."""
+    if covariance == "HC3" and family.n_predictors > 1:
+        pytest.skip("one leverage is that of one linear predictor")
+    data, rng = draw(family, n=600), np.random.default_rng(5)
+    model = family, data, definition, r
+    options = {"weight": 0.2 + rng.random(600), "covariance": covariance}
+    if covariance == "cluster":
+        options["clusters"] = rng.integers(0, 40, 600)
+    monkeypatch.setattr(passes, "PIECE_BYTES", 0)  # pieces of 256 rows
+    assert analyzed(*model, options["weight"], penalty=Ridge()).branch.apart
+    ours = inferred(*model, **options)
+    monkeypatch.setattr(influence, "LEAST_KEPT", np.inf)
+    assert not analyzed(*model, options["weight"], penalty=Ridge()).branch.apart
+    theirs = inferred(*model, **options)
+    for one, other in ((ours, theirs), (ours.fair, theirs.fair)):
+        scale = np.sqrt(np.outer(*2 * [np.diag(other.covariance)])) + 1e-300
+        np.testing.assert_allclose(one.covariance / scale, other.covariance / scale, atol=1e-10)
+    assert ours.population.spread == pytest.approx(theirs.population.spread, rel=1e-9)
+
+
+def test_terms_of_predictors_that_s_explains_are_written_out():
+    """Sums of squares of x would lose the digits of those of u."""
+    data = draw(Gaussian(), n=200)
+    for noise, apart in ((0.1, True), (0.01, False)):
+        rng = np.random.default_rng(6)
+        data[1][:, 0] = data[0][:, 1] + noise * rng.normal(size=200)
+        assert analyzed(Gaussian(), data, PARITY, 0.05, penalty=Ridge()).branch.apart is apart

@@ -47,15 +47,13 @@ def block_slices(n_rows: int, n_columns: int, multiple: int = 1) -> list[slice]:
 
 
 def longer_slices(n_rows: int, n_columns: int) -> list[slice]:
-    """Cut rows into blocks for work of many steps: the longer, the more threads there are.
+    """Cut rows into blocks for work of many steps, longer than those of `block_slices`.
 
     Between steps threads wait for each other, because one of them at a time runs Python. With 16
-    of them blocks that fit into the cache take four times as long.
+    of them blocks that fit into the cache take four times as long, with two a third longer.
     """
-    threads = _n_threads()
     size = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
-    longest = min(threads // 2, LONGEST) * size
-    size = max(size, min(longest, n_rows // (BLOCKS_EACH * threads)))
+    size = max(size, min(LONGEST * size, n_rows // (BLOCKS_EACH * _n_threads())))
     return [slice(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
 
 

@@ -132,7 +132,7 @@ class _Joint:
         out = np.empty((self.parts[0][1].shape[1], len(self.parts), len(y)))
         for k, (what, weights, weighing) in enumerate(self.parts):
             factors = weighing.factors(rows, what.branch.theta)
-            out[:, k] = weights.T @ (what.terms(rows) * factors[:, None]).T
+            out[:, k] = weights.T @ (what.terms(rows).array() * factors[:, None]).T
         return out
 
 
@@ -175,15 +175,18 @@ def bands_of(
 def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
     """Return sums over rows, of shape (k, m, m)."""
     first = analyses[0]
-    parts = tuple(
-        (Pass(analysis.branch), analysis.maps(analysis.branch)[1], analysis.weighing(scheme))
-        for analysis in analyses
-    )
+    parts = tuple(_part(analysis, scheme) for analysis in analyses)
     first.require_rows()
     sums: Floats = first.fit.engine.sum_over_columns(
         _Joint(first.family, parts), first.basis.center
     )
     return sums
+
+
+def _part(analysis: Analysis, scheme: Scheme) -> tuple[Pass, Floats, Weighing]:
+    """Return terms of rows, how coefficients follow from them, and how much rows count."""
+    what = Pass(analysis.branch)
+    return what, what.completion() @ analysis.maps(what.branch)[1], analysis.weighing(scheme)
 
 
 def _critical(covariance: Floats, confidence: float) -> float:

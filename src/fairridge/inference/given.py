@@ -11,6 +11,7 @@ c_S is Pα with the row in the place of its mean, and ũ(vᵀPα) + Bᵀ(c_S + P
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -93,11 +94,12 @@ class Given(Placed):
         """Return rows given the controls."""
         rows = at.rows
         if not len(self.controls):
-            return GivenRows(rows.s, rows.u, rows.z[:, :1], rows.v, at.h, at.t)
-        z = rows.z @ self.to_residuals
+            ones = namespace(rows.sx).ones_like(rows.sx[:, :1])
+            return GivenRows(rows.s, lambda: rows.u, ones, rows.v, at.h, at.t)
+        z = rows.times(self.to_residuals)
         s, u = z[:, 1 : 1 + self.q], taken(z, self.others, axis=1)
         w = joined([z[:, :1], taken(z, self.controls, axis=1)], axis=1)
-        return GivenRows(s, u, w, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
+        return GivenRows(s, lambda: u, w, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class GivenRows:
     """s̃, ũ, w, v, h and t of some rows."""
 
     s: Floats
-    u: Floats
+    u: Callable[[], Floats]  # few ask for it
     w: Floats
     v: Floats
     h: Floats
@@ -156,20 +158,29 @@ class SensitiveRidge(Placed):
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
-        given, rows = self.given, self.given.seen(at)
-        on_u, pull = factor * (rows.v @ self._pull.T), factor * self._pull
-        xp, shape = namespace(out), rows.moved.shape
-        if self.multipliers is None:
-            follows = xp.reshape(xp.reshape(rows.moved, (-1, given.q)) @ self.penalty, shape)
-            pull = _penalized_rows(rows.s, rows.h, given.alpha, self.seen) + follows
-            pull *= factor
-        _subtract_at(out, given.others, on_u[:, :, None] * rows.u[:, None, :])
+        given, rows, xp = self.given, self.given.seen(at), namespace(out)
+        on_u = factor * self.of_predictors(rows)
+        _subtract_at(out, given.others, on_u[:, :, None] * rows.u()[:, None, :])
+        pull = factor * self.of_sensitive(rows)
         if self.is_alpha:
             out[:, :, 1 : 1 + given.q] -= pull
         else:
             # As one product: NumPy would multiply the matrices of single rows one by one.
-            pull = xp.reshape(xp.broadcast_to(pull, shape), (-1, given.q))
+            pull = xp.reshape(xp.broadcast_to(pull, rows.moved.shape), (-1, given.q))
             out -= xp.reshape(pull @ given.to_alpha, out.shape)
+
+    def of_predictors(self, rows: GivenRows) -> Floats:
+        """Return vᵀPα, which each row adds times ũ to the slope, of shape (n, m)."""
+        return rows.v @ self._pull.T
+
+    def of_sensitive(self, rows: GivenRows) -> Floats:
+        """Return what each row has in the place of Pα, of shape (n, m, q); or π, the same."""
+        if self.multipliers is not None:
+            return self._pull
+        xp, given = namespace(rows.v), self.given
+        follows = xp.reshape(rows.moved, (-1, given.q)) @ self.penalty
+        each: Floats = _penalized_rows(rows.s, rows.h, given.alpha, self.seen)
+        return each + xp.reshape(follows, rows.moved.shape)
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return the influence of each row on α at fixed θ."""
@@ -203,7 +214,7 @@ class PredictorRidge(Placed):
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
-        z = at.rows.u if self.columns is None else at.rows.z @ self.columns
+        z = at.rows.u if self.columns is None else at.rows.times(self.columns)
         _subtract_at(out, self.places, _penalized_rows(z, z, factor * self._beta, self.seen))
 
     @cached_property

@@ -25,9 +25,13 @@ import numpy as np
 
 from fairridge._arrays import Placed, blank, namespace
 from fairridge._typing import Floats
+from fairridge.inference.given import SensitiveRidge
 from fairridge.inference.measures import Measure
-from fairridge.inference.rows import FairRows, RowsOfModel
+from fairridge.inference.rows import FairRows, RowsOfModel, write_multiples
 from fairridge.inference.state import Form, Held, State
+
+# Share of the sum of squares of x that S leaves; sums of products lose three digits at this one.
+LEAST_KEPT = 1e-3
 
 
 class Influences(NamedTuple):
@@ -77,6 +81,9 @@ class Branch(Placed):
     binding: Measure | None = None  # what is bounded, if the bound binds
     # The unconstrained branch and the weights of its equations in what is bounded.
     free: tuple[Branch, Floats] | None = None
+    # Whether rows add multiples f of u to the equations of β, and x may take its place; see
+    # `write_apart`.
+    apart: bool = False
 
     @property
     def width(self) -> int:
@@ -84,47 +91,96 @@ class Branch(Placed):
         m, q = self.theta.shape[0], self.basis[0].shape[0]
         return self.inverse.shape[0] + m * (q + 1)
 
+    @property
+    def n_multiples(self) -> int:
+        """Number of terms f x that are not written out; see `write_apart`."""
+        return prod(self.theta[:, 1 + self.basis[0].shape[0] :].shape) * self.apart
+
     def seen(self, rows: FairRows) -> RowsOfModel:
         """Return rows as this model sees them."""
         return RowsOfModel(rows, self.theta)
 
     def write_terms(self, at: RowsOfModel, out: Floats) -> None:
         """Write the terms of each row, of shape (n, width)."""
-        count, m, n = self.inverse.shape[0], self.theta.shape[0], out.shape[0]
+        count = self.inverse.shape[0]
         self._write_equations(at, out[:, :count])
-        out[:, count:-m] = namespace(out).reshape(at.moved, (n, -1))
-        out[:, -m:] = at.t
+        self._write_moves(at, out[:, count:])
+
+    def write_apart(self, at: RowsOfModel, out: Floats, beside: Floats) -> Floats:
+        """Write the terms of each row but those of β, which are f u = f x − Bᵀ(f s).
+
+        These are left to sums over the rows, because x is there already and u would have to
+        be written.
+
+        Parameters
+        ----------
+        out : ndarray of shape (n, width − m·p)
+            The other terms, written in place.
+        beside : ndarray of shape (n, m·q)
+            f s, written in place.
+
+        Returns
+        -------
+        factors : ndarray of shape (n, m)
+            f.
+        """
+        rows, factors, m = at.rows, at.score, self.theta.shape[0]
+        first, count = m * (1 + rows.q), self.inverse.shape[0] - self.n_multiples
+        each = namespace(out).reshape(out[:, :first], (rows.n_rows, m, 1 + rows.q))
+        each[:, :, 0] = at.score
+        write_multiples(at.score, rows.s, each[:, :, 1:])
+        for factor, form in self.forms:
+            if factor:
+                assert isinstance(form, SensitiveRidge)
+                seen = form.given.seen(at)
+                factors = factors - factor * form.of_predictors(seen)
+                each[:, :, 1:] -= factor * form.of_sensitive(seen)
+        write_multiples(factors, rows.s, namespace(out).reshape(beside, (rows.n_rows, m, rows.q)))
+        self._write_bound(at, out[:, first:count])
+        self._write_moves(at, out[:, count:])
+        return factors
 
     def _write_equations(self, at: RowsOfModel, out: Floats) -> None:
         """Write what each row adds to the equations."""
-        size, last = prod(self.theta.shape), out.shape[1]
-        if self.totals is not None:
-            last -= self.totals.jacobian.shape[0]
-            out[:, last:] = -self.totals.values(at)
+        size = prod(self.theta.shape)
         each = namespace(out).reshape(out[:, :size], (out.shape[0], *self.theta.shape))
         at.write_score_columns(each)
         for factor, form in self.forms:
             if factor:
                 form.subtract_rows(at, factor, each)
+        self._write_bound(at, out[:, size:])
+
+    def _write_bound(self, at: RowsOfModel, out: Floats) -> None:
+        """Write what each row adds to the equations of what is bounded or held."""
+        last = out.shape[1]
+        if self.totals is not None:
+            last -= self.totals.jacobian.shape[0]
+            out[:, last:] = -self.totals.values(at)
         if self.held is not None:
-            out[:, size:last] = -self.held.values(at)
+            out[:, :last] = -self.held.values(at)
         elif self.binding is not None:
-            out[:, size] = -self.binding.direct(at)
+            out[:, 0] = -self.binding.direct(at)
             if self.free is not None:
                 free, weights = self.free
-                out[:, size] -= free.weighted(free.seen(at.rows), weights)
+                out[:, 0] -= free.weighted(free.seen(at.rows), weights)
+
+    def _write_moves(self, at: RowsOfModel, out: Floats) -> None:
+        """Write v t and t."""
+        m = self.theta.shape[0]
+        out[:, :-m] = namespace(out).reshape(at.moved, (out.shape[0], -1))
+        out[:, -m:] = at.t
 
     def weighted(self, at: RowsOfModel, weights: Floats) -> Floats:
         """Return equations·weights, for weights of shape (e,) or (e, c)."""
-        (m, k), e, n = self.theta.shape, self.inverse.shape[0], at.rows.z.shape[0]
+        (m, k), e, n = self.theta.shape, self.inverse.shape[0], at.rows.n_rows
         if self.forms or e > m * k or not at.rows.family.separable:
-            out = blank((n, e), at.rows.z)
+            out = blank((n, e), at.rows.sx)
             self._write_equations(at, out)
             return out @ weights
         # Without penalties that is Σ g·(zᵀweights), and the single equations are not needed.
         reshape = namespace(weights).reshape
         by_column = reshape(weights, (m, k, -1))
-        parts = [at.score[:, a : a + 1] * (at.rows.z @ by_column[a, ...]) for a in range(m)]
+        parts = [at.score[:, a : a + 1] * at.rows.times(by_column[a, ...]) for a in range(m)]
         total: Floats = reshape(sum(parts[1:], parts[0]), (n, *weights.shape[1:]))
         return total
 
@@ -184,4 +240,17 @@ def branch_of(state: State, binding: Measure | None = None, free: Branch | None 
         state.fit.basis.center,
         binding,
         related,
+        _apart(state),
     )
+
+
+def _apart(state: State) -> bool:
+    """Whether rows add multiples of u to the equations of β, of which x is not too much."""
+    basis = state.fit.basis
+    multiples = all(
+        isinstance(form, SensitiveRidge) and form.is_alpha for factor, form in state.forms if factor
+    )
+    # Sums of squares of u are differences of those of x: digits are lost where S explains x.
+    squares = basis.weight * basis.deviations[state.q :] ** 2
+    kept = bool((basis.predictors.squares() >= LEAST_KEPT * squares).all())
+    return multiples and kept and state.fit.family.separable

@@ -40,8 +40,8 @@ class _OwnMoves(Placed):
     any_arrays = True
 
     def __call__(self, at: RowsOfModel) -> Floats:
-        form, (m, k), n = self.explained, self.branch.theta.shape, at.rows.z.shape[0]
-        terms = blank((n, self.branch.width), at.rows.z)
+        form, (m, k), n = self.explained, self.branch.theta.shape, at.rows.n_rows
+        terms = blank((n, self.branch.width), at.rows.sx)
         self.branch.write_terms(at, terms)
         xp, inverse = namespace(terms), self.branch.inverse[: m * k, :]
         moves = xp.reshape(terms[:, : inverse.shape[1]] @ inverse.T, (n, m, k))

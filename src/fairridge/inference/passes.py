@@ -7,15 +7,54 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import Placed, at_most, blank, joined, namespace
+from fairridge._arrays import Placed, at_most, blank, joined, namespace, slices
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine, in_memory
 from fairridge.inference.influence import Branch, Functional
-from fairridge.inference.rows import FairRows, RowsOfModel, Stack
+from fairridge.inference.rows import FairRows, RowsOfModel, Stack, write_multiples
+
+# Bytes of terms that are written out before they are multiplied, so that they stay in the cache.
+PIECE_BYTES = 1 << 20
 
 # A sum of functionals of branches, each with its factor.
 Quantity = tuple[tuple[float, Branch, Functional], ...]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms of some rows: multiples of columns, which are not written out, then others."""
+
+    factors: Floats  # of shape (n, m)
+    x: Floats  # what they multiply, of shape (n, p)
+    others: Floats  # of shape (n, c)
+
+    def array(self) -> Floats:
+        """Write them out, of shape (n, m·p + c)."""
+        return self._written(slice(0, self.x.shape[0]))
+
+    def gram(self) -> Floats:
+        """Return the sum of products of all terms."""
+        if not self.factors.shape[1] or namespace(self.x) is not np:
+            whole = self.array()
+            return whole.T @ whole
+        width = self.factors.shape[1] * self.x.shape[1] + self.others.shape[1]
+        total = np.zeros((width, width))
+        for rows in slices(len(self.x), max(256, PIECE_BYTES // (8 * width))):
+            piece = self._written(rows)
+            # Not by SciPy's dsyrk, which lets no other thread run.
+            total += piece.T @ piece
+        return total
+
+    def _written(self, rows: slice) -> Floats:
+        factors, x, others = self.factors[rows, :], self.x[rows, :], self.others[rows, :]
+        (n, p), m = x.shape, factors.shape[1]
+        if not m:
+            return others
+        out = blank((n, m * p + others.shape[1]), others)
+        write_multiples(factors, x, namespace(out).reshape(out[:, : m * p], (n, m, p)))
+        out[:, m * p :] = others
+        return out
 
 
 @dataclass(frozen=True)
@@ -31,15 +70,23 @@ class Pass(Placed):
         """Read centered columns [S, X]; what follows them is left out."""
         return FairRows.of(family, self.branch.basis, y, Z, weight, offset)
 
-    def terms(self, rows: FairRows, more: int = 0) -> Floats:
+    def terms(self, rows: FairRows, more: int = 0) -> Terms:
         """Return all terms of each row, and some columns for the caller to fill.
 
-        What quantities have of the branch's own terms is left out; see `with_own_terms`.
+        What quantities have of the branch's own terms is left out; see `completion`.
         """
-        width, seen = self.branch.width, self.branch.seen(rows)
-        out = blank((rows.z.shape[0], width + len(self.quantities) + more), rows.z)
-        self.branch.write_terms(seen, out[:, :width])
-        out[:, width:] = 0.0
+        (m, _), seen = self.branch.theta.shape, self.branch.seen(rows)
+        width = self.branch.width - self.branch.n_multiples
+        last = width + len(self.quantities)
+        beside = slice(last, last + m * rows.q * self.branch.apart)
+        shape = rows.n_rows, beside.stop + more
+        out = blank(shape, rows.sx, by_column=self.branch.apart)
+        if self.branch.apart:
+            factors = self.branch.write_apart(seen, out[:, :width], out[:, beside])
+        else:
+            factors = out[:, :0]
+            self.branch.write_terms(seen, out[:, :width])
+        out[:, width:last] = 0.0
         for branch, places, signs, functionals in self._by_branch():
             at, weighted = seen, None
             if branch is not self.branch:
@@ -51,22 +98,34 @@ class Pass(Placed):
                 out[:, width + k] += sign * (
                     direct if weighted is None else weighted[:, j] + direct
                 )
-        return out
+        return Terms(factors, rows.x, out)
 
-    def with_own_terms(self, sums: Floats) -> Floats:
-        """Add what is linear in the branch's own terms to quantities, in sums of products."""
-        full = self.completion(len(sums))
+    def completed(self, sums: Floats, more: int = 0) -> Floats:
+        """Complete sums of products of terms, and of others after them; see `completion`."""
+        full = self.completion(more)
         completed = full.T @ sums @ full
         return np.asarray(completed + completed.T) / 2.0  # symmetric to the last digit
 
-    def completion(self, size: int) -> Floats:
-        """Return what to multiply terms, and others after them, with to complete quantities."""
-        full, width = np.eye(size), self.branch.width
-        for k, parts in enumerate(self.quantities):
+    def completion(self, more: int = 0) -> Floats:
+        """Return what `terms` are to be multiplied with.
+
+        That puts terms in their order, with f u in the place of f x if they are apart, and adds
+        what is linear in the branch's own terms to quantities.
+        """
+        width = self.branch.width
+        full = np.eye(width + len(self.quantities) + more)
+        for j, parts in enumerate(self.quantities):
             for sign, branch, what in parts:
                 if branch is self.branch:
-                    full[: len(what.weights), width + k] += sign * what.weights
-        return full
+                    full[: len(what.weights), width + j] += sign * what.weights
+        if not self.branch.apart:
+            return full
+        (m, k), B = self.branch.theta.shape, self.branch.basis[0]
+        places = np.arange(m * k).reshape(m, k)[:, 1 + len(B) :].ravel()
+        of_beta, others = full[places], np.delete(full, places, axis=0)
+        last = len(others) - more
+        of_sensitive = -np.kron(np.eye(m), B) @ of_beta
+        return np.vstack([of_beta, others[:last], of_sensitive, others[last:]])
 
     def _by_branch(self) -> list[tuple[Branch, list[int], list[float], list[Functional]]]:
         """Sort what quantities are made of by branch, so that each is evaluated once."""
@@ -98,7 +157,7 @@ class Weighing(Placed):
             return factors
         root, total = self.leverage
         curvature = RowsOfModel(rows, theta).curvature / total
-        per_weight = curvature * xp.sum((rows.z @ root) ** 2, axis=1)
+        per_weight = curvature * xp.sum(rows.times(root) ** 2, axis=1)
         leverage = per_weight if self.frequency else rows.weight * per_weight
         return factors / (1.0 - at_most(leverage, 1.0 - 1e-10))
 
@@ -117,12 +176,13 @@ class _Products(Placed):
         factors = self.weighing.factors(rows, self.what.branch.theta)
         terms = self.what.terms(rows, 1)
         if bool(namespace(factors).any(factors != 1.0)):
-            terms *= factors[:, None]
-        terms[:, -1] = weight / factors
+            each = factors[:, None]
+            terms = Terms(terms.factors * each, terms.x, terms.others * each)
+        terms.others[:, -1] = weight / factors
         return self._gathered(terms, Z)
 
-    def _gathered(self, terms: Floats, Z: Floats) -> Any:
-        return terms.T @ terms
+    def _gathered(self, terms: Terms, Z: Floats) -> Any:
+        return terms.gram()
 
 
 @dataclass(frozen=True)
@@ -144,8 +204,8 @@ class _SumsByCluster:
 class _ClusterSums(_Products):
     """Σ ζ over the rows of each cluster; the codes are one more column."""
 
-    def _gathered(self, terms: Floats, Z: Floats) -> Any:
-        codes, sums = _summed(Z[:, -1].astype(np.intp), terms)
+    def _gathered(self, terms: Terms, Z: Floats) -> Any:
+        codes, sums = _summed(Z[:, -1].astype(np.intp), terms.array())
         return _SumsByCluster((codes,), (sums,))
 
 
@@ -183,9 +243,7 @@ def products(
     """
     center = what.branch.center
     if clusters is None:
-        return what.with_own_terms(
-            engine.sum_over_columns(_Products(family, what, weighing), center)
-        )
+        return what.completed(engine.sum_over_columns(_Products(family, what, weighing), center), 1)
     if not in_memory(engine):
         raise ValueError("clusters need the rows in memory: pass a frame or an array.")
     rows, codes = engine.rows, Slab(clusters.astype(np.float64)[:, None])
@@ -196,7 +254,7 @@ def products(
     sums: _SumsByCluster = marked.sum_over_columns(
         _ClusterSums(family, what, weighing), np.append(center, 0.0)
     )
-    return what.with_own_terms(sums.products())
+    return what.completed(sums.products(), 1)
 
 
 @dataclass(frozen=True)
@@ -207,7 +265,8 @@ class _Terms:
     what: Pass
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
-        return Stack((self.what.terms(self.what.rows(self.family, y, Z, weight, offset)),))
+        rows = self.what.rows(self.family, y, Z, weight, offset)
+        return Stack((self.what.terms(rows).array(),))
 
 
 def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
@@ -224,5 +283,4 @@ def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
     """
     center = what.branch.center
     stack: Stack = engine.sum_over_columns(_Terms(family, what), center)
-    terms = stack.array()
-    return terms @ what.completion(terms.shape[1])
+    return stack.array() @ what.completion()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import Placed, as_float64, blank, namespace, to_device
+from fairridge._arrays import Placed, as_float64, blank, joined, namespace, to_device
 from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms
 from fairridge.inference.cox import score_rows
@@ -34,13 +34,11 @@ class FairRows:
     """Some rows in the fair basis."""
 
     family: Any  # the family of the response (Family)
+    basis: tuple[Floats, Floats]  # B, the coefficients of X on S, and Σ_S⁻¹
     y: Floats  # what the family reads, of shape (n, c)
-    # Ones, centered sensitive attributes s and decorrelated predictors u, of shape
-    # (n, 1+q+p).
-    z: Floats
-    v: Floats  # Σ_S⁻¹s, of shape (n, q)
-    offset: Floats | None  # added to the linear predictor, of shape (n,)
+    sx: Floats  # centered sensitive attributes s and predictors x, of shape (n, q+p)
     weight: Floats  # sample weights, of shape (n,)
+    offset: Floats | None  # added to the linear predictor, of shape (n,)
     _products: dict[bytes, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -53,22 +51,61 @@ class FairRows:
         weight: Floats,
         offset: Floats | None,
     ) -> FairRows:
-        """Decorrelate centered columns [S, X] by B and Σ_S⁻¹; what follows them is left out."""
-        (B, inverse), (q, p) = basis, basis[0].shape
-        z = blank((Z.shape[0], 1 + q + p), Z)
-        z[:, 0], z[:, 1 : 1 + q] = 1.0, Z[:, :q]
-        z[:, 1 + q :] = Z[:, q : q + p] - Z[:, :q] @ B
-        return cls(family, y, z, Z[:, :q] @ inverse, offset, weight)
+        """Read centered columns [S, X]; what follows them is left out."""
+        return cls(family, basis, y, Z[:, : sum(basis[0].shape)], weight, offset)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        count: int = self.sx.shape[0]
+        return count
+
+    @property
+    def q(self) -> int:
+        """Number of sensitive columns."""
+        count: int = self.basis[0].shape[0]
+        return count
+
+    @cached_property
     def s(self) -> Floats:
-        """Centered sensitive attributes."""
-        return self.z[:, 1 : 1 + self.v.shape[1]]
+        """Centered sensitive attributes, column after column: functions of few columns are fast."""
+        s = self.sx[:, : self.q]
+        return np.asfortranarray(s) if namespace(s) is np else s
+
+    @property
+    def x(self) -> Floats:
+        """Centered predictors."""
+        return self.sx[:, self.q :]
+
+    @cached_property
+    def v(self) -> Floats:
+        """Σ_S⁻¹s, of shape (n, q)."""
+        return (self.basis[1].T @ self.s.T).T
+
+    @cached_property
+    def z(self) -> Floats:
+        """Ones, s and u, of shape (n, 1+q+p).
+
+        Writing them takes as long as all else that a row of a linear model is asked, which
+        therefore does without.
+        """
+        z = blank((self.n_rows, 1 + self.sx.shape[1]), self.sx)
+        z[:, 0], z[:, 1 : 1 + self.q] = 1.0, self.s
+        z[:, 1 + self.q :] = self.x - self.s @ self.basis[0]
+        return z
 
     @property
     def u(self) -> Floats:
-        """Decorrelated predictors."""
-        return self.z[:, 1 + self.v.shape[1] :]
+        """Decorrelated predictors x − Bᵀs."""
+        return self.z[:, 1 + self.q :]
+
+    def times(self, weights: Floats) -> Floats:
+        """Return zᵀweights, for weights of shape (1+q+p, c)."""
+        return (
+            weights[0, :]
+            + self.s @ weights[1 : 1 + self.q, :]
+            + self._onto(weights[1 + self.q :, :])
+        )
 
     @cached_property
     def targets(self) -> Floats:
@@ -83,11 +120,14 @@ class FairRows:
     def onto(self, beta: Floats) -> Floats:
         """Return u·β for β of shape (p, m); models with the same β share it."""
         if namespace(beta) is not np:
-            return self.u @ beta
+            return self._onto(beta)
         key = beta.tobytes()
         if key not in self._products:
-            self._products[key] = self.u @ beta
+            self._products[key] = self._onto(beta)
         return self._products[key]
+
+    def _onto(self, beta: Floats) -> Floats:
+        return self.sx @ joined([-(self.basis[0] @ beta), beta], axis=0)
 
     def with_offset(self, eta: Floats) -> Floats:
         """Add the offset to linear predictors."""
@@ -113,12 +153,12 @@ class RowsOfModel:
     @cached_property
     def h(self) -> Floats:
         """Sα, of shape (n, m)."""
-        return self.rows.s @ self.theta[:, 1 : 1 + self.rows.v.shape[1]].T
+        return self.rows.s @ self.theta[:, 1 : 1 + self.rows.q].T
 
     @cached_property
     def t(self) -> Floats:
         """Uβ, of shape (n, m)."""
-        return self.rows.onto(self.theta[:, 1 + self.rows.v.shape[1] :].T)
+        return self.rows.onto(self.theta[:, 1 + self.rows.q :].T)
 
     @property
     def without_offset(self) -> Floats:
@@ -161,17 +201,21 @@ class RowsOfModel:
         """
         rows = self.rows
         if rows.family.separable:
-            score, z = self.score[:, :, None], rows.z[:, None, :]
-            if namespace(out) is np:
-                np.multiply(score, z, out=out)
-            else:
-                out[...] = score * z
+            write_multiples(self.score, rows.z, out)
             return
         eta = self.eta[:, 0]
         terms = CoxTerms.of(rows.family.ties, rows.y, eta, rows.weight, sets=rows.family.sets)
         # The partial likelihood has no intercept; what stands for one is 0 at the column means.
         out[:, 0, 0] = -(self.h + self.t)[:, 0]
         out[:, 0, 1:] = score_rows(terms, rows.z[:, 1:])
+
+
+def write_multiples(factors: Floats, columns: Floats, out: Floats) -> None:
+    """Write factors of shape (n, m) times columns of shape (n, k) into `out`, (n, m, k)."""
+    if namespace(out) is np:
+        np.multiply(factors[:, :, None], columns[:, None, :], out=out)
+    else:
+        out[...] = factors[:, :, None] * columns[:, None, :]
 
 
 @dataclass(frozen=True)
