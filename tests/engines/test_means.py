@@ -39,13 +39,13 @@ def engine(request, monkeypatch):
     return found
 
 
-def asked(engine, family, codes, raw, multipliers=None):
+def asked(engine, family, codes, raw, multipliers=None, order=2):
     k = len(engine.names)
     center = np.linspace(-1.0, 1.0, k)
     level = np.full(family.n_predictors, 0.2)
     among = None if codes is None else tuple((0 if level.size == 1 else k, k) for k in codes)
     means = PredictedMeans(family, among)
-    return engine.means(family, means, center, level, raw, multipliers), center
+    return engine.means(family, means, center, level, raw, multipliers, order=order), center
 
 
 CASES = [(Binomial(), None), (Binomial(), (1,)), (Multinomial(3), None), (Multinomial(3), (0, 2))]
@@ -119,3 +119,22 @@ def test_derivatives_are_differences(engine, family, codes):
         np.einsum("aibj,bj->ai", slopes.glm.hessian[..., 1:], direction),
         gradient(ahead) - gradient(behind),
     )
+
+
+@pytest.mark.parametrize(("family", "codes"), CASES)
+def test_first_derivatives_alone(engine, family, codes):
+    """They are those of the deviance and of the means, times the multipliers, together."""
+    k, m = len(engine.names), family.n_predictors
+    rng = np.random.default_rng(3)
+    raw = rng.normal(size=(m, k)) * 0.03
+    K = m if codes is None and m == 1 else 3 if codes is None else len(codes)
+    multipliers = rng.normal(size=(K, 3))
+    whole, first = (asked(engine, family, codes, raw, multipliers, order)[0] for order in (2, 1))
+    own = np.einsum("ki,kimj->mj", multipliers, whole.slopes.jacobian)
+    np.testing.assert_allclose(
+        first.slopes.glm.gradient, whole.slopes.glm.gradient + own, rtol=1e-9
+    )
+    np.testing.assert_allclose(first.products, whole.products, rtol=1e-12)
+    np.testing.assert_allclose(first.squares, whole.squares, rtol=1e-12)
+    assert first.slopes.glm.hessian is None
+    assert first.slopes.jacobian is None

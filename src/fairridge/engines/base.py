@@ -89,12 +89,14 @@ class Engine(Protocol):
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
+        order: int = 2,
     ) -> MeanSums:
         """Return sums of the predicted means at the same η; with multipliers, derivatives too.
 
         The Hessian of the deviance then has the second derivatives of
-        Σ multipliers·Σ w μ[1, s − center] in it. `beside` is the number of leading columns of
-        [S, X] that take the place of s; those of S by default.
+        Σ multipliers·Σ w μ[1, s − center] in it; at order 1 there is no Hessian, and the gradient
+        has their first derivatives in it. `beside` is the number of leading columns of [S, X] that
+        take the place of s; those of S by default.
         """
 
     def sample(self, count: int) -> Engine | None:

@@ -339,6 +339,7 @@ class DeviceEngine:
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
+        order: int = 2,
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
         gap, sizes = self._about[: len(center)] - center, (1 + beside, 1 + len(center))
@@ -352,7 +353,7 @@ class DeviceEngine:
             Z = block.shifted(self._about)
             (eta,) = etas(block, Z)
             rows = Z, block.y, eta, block.weights, block.offset
-            return block_means(*rows, family, means, sizes, multipliers, self._gram)
+            return block_means(*rows, family, means, sizes, multipliers, self._gram, order)
 
         total = self._sum(work, weighted=multipliers is not None)
         return with_gram(total, self._gram).recentered(gap)

@@ -269,6 +269,7 @@ class MemoryEngine:
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
+        order: int = 2,
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
         eta, sizes = self._eta(center, intercept, raw), (1 + beside, 1 + len(center))
@@ -282,7 +283,7 @@ class MemoryEngine:
             y, weight, offset = self.rows.response[block], self.weights[block], self.rows.offset
             offset = None if offset is None else offset[block]
             rows = Z, y, eta(block, Z), weight, offset
-            return block_means(*rows, family, means, sizes, multipliers, self._gram)
+            return block_means(*rows, family, means, sizes, multipliers, self._gram, order)
 
         sums = with_gram(self._sum(work, self._written.larger_slices), self._gram)
         return sums.recentered(gap)

@@ -17,7 +17,7 @@ from fairridge._typing import Floats
 from fairridge.engines.blocks import Moments
 from fairridge.engines.written import WrittenBlock
 from fairridge.families import Family
-from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction
+from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction, RowMeans
 
 # Linear predictors from which, and numbers in products of columns of all rows up to which,
 # sums of these are made at once.
@@ -168,16 +168,23 @@ class MeanSlopes:
     # Those of the deviance; its Hessian has the second derivatives of the means in it, times
     # the multipliers.
     glm: GLMSums
-    jacobian: Floats  # of Σ w μ[1, s], of shape (K, 1+q, m, 1+k)
-    squares: Floats  # of ½Σ w μ², of shape (K, m, 1+k)
+    # Those of Σ w μ[1, s], of shape (K, 1+q, m, 1+k), and of ½Σ w μ², of shape (K, m, 1+k). At
+    # order 1 the first, times the multipliers, are in the gradient instead.
+    jacobian: Floats | None = None
+    squares: Floats | None = None
 
     def __add__(self, other: MeanSlopes) -> MeanSlopes:
-        return MeanSlopes(
-            self.glm + other.glm, self.jacobian + other.jacobian, self.squares + other.squares
-        )
+        glm = self.glm + other.glm
+        if self.jacobian is None or self.squares is None:
+            return MeanSlopes(glm)
+        assert other.jacobian is not None
+        assert other.squares is not None
+        return MeanSlopes(glm, self.jacobian + other.jacobian, self.squares + other.squares)
 
     def recentered(self, gap: Floats) -> MeanSlopes:
         """Return the sums for columns [1, z + gap] instead of [1, z]."""
+        if self.jacobian is None or self.squares is None:
+            return MeanSlopes(self.glm.recentered(gap))
         move = np.append(0.0, gap)
         jacobian = self.jacobian + self.jacobian[..., :1] * move
         q = jacobian.shape[1] - 1
@@ -246,6 +253,7 @@ def block_means(
     sizes: tuple[int, int],
     multipliers: Floats | None,
     known: Floats | None = None,
+    order: int = 2,
 ) -> MeanSums:
     """Sum over one block of rows.
 
@@ -265,10 +273,12 @@ def block_means(
     known : ndarray, optional
         Σ w [1, z][1, z]ᵀ over all rows, if it is known: means of all rows then leave their own
         to `with_gram`.
+    order : int
+        1 for the gradient of the deviance and of multipliers·Σ w μ[1, s] alone.
     """
-    head, k = sizes
+    head = sizes[0]
     mu = means(y, eta, 0 if multipliers is None else 2, offset)
-    xp, (n, K) = namespace(eta), mu.values.shape
+    xp, K = namespace(eta), mu.values.shape[1]
     counted = xp.ones_like(mu.values) if mu.counted is None else mu.counted
     each = weight[:, None] * counted
     weighted = each * mu.values
@@ -282,16 +292,41 @@ def block_means(
             gram = np.repeat(gram, K // alike, axis=0)
         deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
         return MeanSums(deviance, Z.products(weighted, head), squares, counts, gram)
+    weights = each, weighted
+    deviance, products, slopes = _slopes_of(
+        Z, y, eta, weight, family, mu, weights, sizes, multipliers, order
+    )
+    return MeanSums(deviance, products, squares, counts, None, slopes)
+
+
+def _slopes_of(
+    Z: WrittenBlock,
+    y: Floats,
+    eta: Floats,
+    weight: Floats,
+    family: Family,
+    mu: RowMeans,
+    weights: tuple[Floats, Floats],
+    sizes: tuple[int, int],
+    multipliers: Floats,
+    order: int,
+) -> tuple[float, Floats, MeanSlopes]:
+    """Return the deviance, Σ w μ[1, s] and derivatives, from w and wμ of the rows of a block."""
     assert mu.first is not None
     assert mu.bend is not None
-    m = mu.first.shape[2]
-    rows = family.deviance_terms(y, eta, weight, 2)
-    deviance = float(rows.deviance)
-    curvature = rows.curvature
+    (each, weighted), (head, k), (n, K, m) = weights, sizes, mu.first.shape
+    xp, rows = namespace(eta), family.deviance_terms(y, eta, weight, order)
     assert rows.gradient is not None
-    assert curvature is not None
-    if multipliers.any():
-        curvature = curvature + mu.bend(each * Z.times(multipliers.T))
+    priced = each * Z.times(multipliers.T) if multipliers.any() else None
+    if order == 1:
+        of_rows = rows.gradient
+        if priced is not None:
+            of_rows = of_rows + xp.sum(priced[:, :, None] * mu.first, axis=1)
+        products, gradient = np.split(Z.products(joined([weighted, of_rows], axis=1)), [K])
+        slopes = MeanSlopes(GLMSums(float(rows.deviance), gradient[:, :k], None))
+        return float(rows.deviance), products[:, :head], slopes
+    assert rows.curvature is not None
+    curvature = rows.curvature if priced is None else rows.curvature + mu.bend(priced)
     pairs = _pairs(Z, k, eta, m)
     jacobian = np.empty((K, head, m, k))
     if pairs is not None:
@@ -306,9 +341,9 @@ def block_means(
     # One product with the rows for all vectors.
     vectors = Z.products(joined([weighted, rows.gradient, bent], axis=1))[:, :k]
     products, gradient, of_squares = np.split(vectors, [K, K + m])
-    glm = GLMSums(deviance, gradient, hessian_of(Z, k, curvature, pairs))
+    glm = GLMSums(float(rows.deviance), gradient, hessian_of(Z, k, curvature, pairs))
     slopes = MeanSlopes(glm, jacobian, of_squares.reshape(K, m, k))
-    return MeanSums(deviance, products[:, :head], squares, counts, None, slopes)
+    return float(rows.deviance), products[:, :head], slopes
 
 
 def _pairs(Z: WrittenBlock, k: int, eta: Floats, m: int) -> Floats | None:

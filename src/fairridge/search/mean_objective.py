@@ -131,7 +131,7 @@ class MeanObjective:
         """Return what λ₂ adds to the deviance."""
         return float(theta @ self._quadratic @ theta)
 
-    def sums(self, theta: Floats, multipliers: Floats | None = None) -> MeanSums:
+    def sums(self, theta: Floats, multipliers: Floats | None = None, order: int = 2) -> MeanSums:
         """Pass over the rows."""
         minima = self.minima
         raw = minima.coordinates.raw(theta)
@@ -144,6 +144,7 @@ class MeanObjective:
                 raw[:, 1:],
                 multipliers,
                 raw.shape[1] - 1 if len(minima.basis.given_columns) else None,
+                order,
             )
 
     def explained(self, sums: MeanSums) -> list[Floats]:
@@ -152,18 +153,47 @@ class MeanObjective:
         per_row = self.balance.excess(sums) / self.minima.basis.weight
         return [*of_S, per_row / np.sqrt(self.unit)]
 
-    def evaluate(self, theta: Floats, multipliers: Sequence[Floats]) -> Means:
-        """Return deviance and means at θ, with the second derivatives of given multipliers."""
+    def evaluate(
+        self, theta: Floats, multipliers: Sequence[Floats], like: Means | None = None
+    ) -> Means:
+        """Return deviance and means at θ, with the second derivatives of given multipliers.
+
+        With `like`, a point next to θ, derivatives of the means and the Hessian are those of
+        that one, and the gradient is such that g + Jᵀπ is right: a pass for half the time.
+        """
         twice = 2.0 * self.minima.basis.weight
         K, head = self.free.products.shape
         combined = sum(pi @ L for pi, L in zip(multipliers, self._maps, strict=True))
-        sums = self.sums(theta, twice * np.asarray(combined).reshape(K, head))
+        order = 2 if like is None else 1
+        sums = self.sums(theta, twice * np.asarray(combined).reshape(K, head), order)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._without_gone(self._means(theta, sums, twice))
+            if like is None:
+                return self._without_gone(self._means(theta, sums, twice))
+            return self._means_like(like, theta, multipliers, sums)
+
+    def _means_like(
+        self, like: Means, theta: Floats, multipliers: Sequence[Floats], sums: MeanSums
+    ) -> Means:
+        assert sums.slopes is not None
+        gradient, _ = self.minima.coordinates.derivatives(sums.slopes.glm)
+        total = (gradient + 2.0 * self._quadratic @ theta) / (2.0 * self.minima.basis.weight)
+        if self.gone is not None:
+            total = self._kept @ total
+        own = sum(pi @ J for pi, J in zip(multipliers, like.jacobians, strict=True))
+        return replace(
+            like,
+            theta=theta,
+            deviance=sums.deviance,
+            gradient=np.asarray(total - own),
+            explained=self.explained(sums),
+            variance=self.forms[0].variance(sums) / self.unit,
+        )
 
     def _means(self, theta: Floats, sums: MeanSums, twice: float) -> Means:
         slopes, Q, form = sums.slopes, self._quadratic, self.forms[0]
         assert slopes is not None
+        assert slopes.jacobian is not None
+        assert slopes.squares is not None
         gradient, hessian = self.minima.coordinates.derivatives(slopes.glm)
         assert hessian is not None
         M = self.minima.coordinates.to_raw

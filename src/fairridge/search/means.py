@@ -27,6 +27,7 @@ from fairridge.solvers import Point
 from fairridge.solvers.mean_ridge import (
     Goal,
     MeanState,
+    Milestone,
     ahead,
     is_minimum,
     reach,
@@ -203,7 +204,7 @@ class MeanProblem(GLMProblem):
     def _choose_means(self, bounds: Floats, tol: float) -> list[Choice]:
         """Choose the smallest λ that meets each bound, from the loosest bound on."""
         chosen = {1.0: Choice.FREE}
-        path: list[MeanState] = []
+        path: list[Milestone] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
             early = self._reached_early(r, tol) if len(bounds) == 1 else None
             if early is not None:
@@ -217,7 +218,9 @@ class MeanProblem(GLMProblem):
             if reached is None:
                 chosen[r] = self._bracketed(r)
                 continue
-            path.append(reached.state)
+            # Where equations have become singular, the next bounds start from the free model.
+            passed = Milestone.of(reached.state, self._goals(r)) if r > 0.0 else None
+            path = [] if passed is None else [*path, passed]
             chosen[r] = self._kept(reached)
         return [chosen[r] for r in bounds.tolist()]
 
@@ -245,9 +248,13 @@ class MeanProblem(GLMProblem):
         null = self.minima.null.deviance
         return reached if reached is not None and self._objective(reached.point) <= null else None
 
-    def _followed(self, path: Sequence[MeanState], r: float, tol: float) -> _Reached | None:
+    def _goals(self, r: float) -> list[Goal]:
+        """Return a bound as a goal, and that means have the totals of the response."""
+        return [Goal(0, r), self._free_objective.totals]
+
+    def _followed(self, path: Sequence[Milestone], r: float, tol: float) -> _Reached | None:
         """Follow the minima to a bound, from those before or others; None if that fails."""
-        goals = [Goal(0, r), self._free_objective.totals]
+        goals = self._goals(r)
         starts = self._starts(ahead(self._free_objective.evaluate, path, goals), goals)
         first = self._end_of(*next(starts), goals, tol)
         if self._good(first) is not None:

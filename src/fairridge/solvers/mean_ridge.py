@@ -15,14 +15,15 @@ exceed those of the response by. Its multipliers are the price of the balance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Floats
-from fairridge.solvers.extrapolation import extrapolation
+from fairridge.solvers.extrapolation import extrapolation_along
 from fairridge.solvers.spectrum import block_diagonal
 
 # Shares are lowered by this factor at most in a first step: means bend, and so does the way. After
@@ -36,6 +37,8 @@ STUCK = 1e-3
 NEARLY_NOTHING = 1e-6
 # Step, relative to the coefficients, that ends a search; its error is of the order of its square.
 CLOSE = 1e-6
+# The same, up to which the next one does with the Hessian of the point before.
+SAME_HESSIAN = 3e-5
 # Curvature of multipliers that no equation determines, relative to those it does.
 LOOSE = 1e-9
 # Curvature, relative to the largest, below which a direction falls.
@@ -47,7 +50,9 @@ TINY = 1e-300
 # Penalty that holds as well as an infinite one, relative to one that balances the deviance.
 STIFF = 1e6
 # Minima through which a polynomial leads on to the next.
-BEHIND = 8
+BEHIND = 6
+# Size of a step to the goals from a point so near to them that it need not be divided.
+NEAR = 0.05
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,18 @@ class MeanState:
         return np.array([_ratio(a, pi) for a, pi in pairs])
 
 
-# Evaluates means at θ, with the second derivatives of given multipliers.
-Evaluate = Callable[[Floats, Sequence[Floats]], Means]
+class Evaluate(Protocol):
+    """One pass over the rows."""
+
+    def __call__(
+        self, theta: Floats, multipliers: Sequence[Floats], like: Means | None = None
+    ) -> Means:
+        """Return means at θ, with the second derivatives of given multipliers.
+
+        With `like`, the Hessian and the derivatives of the means are those of that point, and
+        the gradient is such that g + Σ Jᵀπ is right.
+        """
+        ...
 
 
 def reach(
@@ -129,13 +144,15 @@ def reach(
     """
     if not start.at.is_finite:
         return None
-    state, step, length, shrink = start, _step(start, goals), 1.0, SHRINK
+    state, step, length, shrink = start, _first_step(start, goals), 1.0, SHRINK
+    away = 0.0  # the distance to the point that the Hessian is of
     for _ in range(max_iter):
         if step is None or length < STUCK:
             return None
-        if step.last and step.size <= CLOSE:
+        if step.last and step.size <= CLOSE and away * step.size <= CLOSE**2:
             return _finished(state, step, goals)
-        after = _moved(evaluate, state, step.shortened(state, length), goals)
+        near = step.last and length == 1.0 and away == 0.0 and step.size <= SAME_HESSIAN
+        after = _moved(evaluate, state, step.shortened(state, length), goals, near=near)
         shrink = max(shrink**BOLDER, BOLDEST) if length == 1.0 else SHRINK
         ahead = None if after is None else _step(after, goals, shrink)
         if (
@@ -147,39 +164,70 @@ def reach(
         ):
             length, shrink = 0.5 * length, SHRINK
             continue
+        away = step.size if near else 0.0
         state, step, length = after, ahead, min(1.0, 2.0 * length)
     return None
 
 
-def ahead(evaluate: Evaluate, way: Sequence[MeanState], goals: Sequence[Goal]) -> MeanState | None:
+@dataclass(frozen=True)
+class Milestone:
+    """A minimum at one share of a path, and how it moves with √r."""
+
+    state: MeanState
+    place: float  # √r
+    slopes: tuple[Floats, Sequence[Floats]]  # derivatives of θ and π
+
+    @classmethod
+    def of(cls, state: MeanState, goals: Sequence[Goal]) -> Milestone | None:
+        """Differentiate the equations at a minimum; None if they are singular.
+
+        √r stands in ‖a‖ = √r √V alone, so its column of the right-hand side has √V there.
+
+        Parameters
+        ----------
+        state : MeanState
+            The minimum.
+        goals : sequence of Goal
+            That of the first form, above 0, and totals.
+        """
+        at = state.at
+        blocks = [_equations(state, goal, goal.share) for goal in goals]
+        matrix, right = _assembled(at, blocks)
+        of_root = np.zeros_like(right)
+        of_root[-1] = np.sqrt(at.variance)
+        slopes = _solved(at, goals, blocks, matrix, of_root)
+        return None if slopes is None else cls(state, float(np.sqrt(goals[0].share)), slopes)
+
+
+def ahead(evaluate: Evaluate, way: Sequence[Milestone], goals: Sequence[Goal]) -> MeanState | None:
     """Return a state near the minimum at a smaller share; None without minima behind.
 
-    θ and π are smooth in √r, so a polynomial through the last minima leads much
-    nearer than the last of them is. If it does not, that one is returned.
+    θ and π are smooth in √r, so a polynomial that touches the way at the last minima leads
+    much nearer than the last of them is. If it does not, that one is returned.
 
     Parameters
     ----------
     evaluate : callable
         One pass over the rows.
-    way : sequence of MeanState
+    way : sequence of Milestone
         Minima at larger shares of the first form, in falling order.
     goals : sequence of Goal
         Its goal, and totals.
     """
-    if len(way) < 2:
-        return way[-1] if way else None
-    places = np.sqrt([state.at.shares()[0] for state in way[-BEHIND:]])
-    weights = extrapolation(places, np.sqrt(goals[0].share))
-    behind = way[-len(weights) :]
-    theta = sum(w * state.at.theta for w, state in zip(weights, behind, strict=True))
+    if not way:
+        return None
+    last, places = way[-1].state, np.array([one.place for one in way[-BEHIND:]])
+    weights = extrapolation_along(places, float(np.sqrt(goals[0].share)))
+    behind = list(zip(way[-len(weights[0]) :], *weights, strict=True))
+    theta = sum(w * one.state.at.theta + v * one.slopes[0] for one, w, v in behind)
     multipliers = [
-        sum(w * state.multipliers[j] for w, state in zip(weights, behind, strict=True))
-        for j in range(len(way[0].multipliers))
+        sum(w * one.state.multipliers[j] + v * one.slopes[1][j] for one, w, v in behind)
+        for j in range(len(last.multipliers))
     ]
     found = MeanState(evaluate(theta, multipliers), multipliers)
-    step = _step(found, goals) if found.at.is_finite and is_minimum(found, goals) else None
-    farther = step is None or step.size > _size(theta - way[-1].at.theta, theta)
-    return way[-1] if farther else found
+    step = _first_step(found, goals) if found.at.is_finite and is_minimum(found, goals) else None
+    farther = step is None or step.size > _size(theta - last.at.theta, theta)
+    return last if farther else found
 
 
 @dataclass(frozen=True)
@@ -213,9 +261,18 @@ def _too_long(
     return False
 
 
+def _first_step(state: MeanState, goals: Sequence[Goal]) -> _Step | None:
+    """Return a step to the goals if they are near, and one on the way to them otherwise."""
+    step = _step(state, goals)
+    if step is None or step.last:
+        return step
+    whole = _step(state, goals, BOLDEST)
+    return whole if whole is not None and whole.size <= NEAR else step
+
+
 def _step(state: MeanState, goals: Sequence[Goal], shrink: float = SHRINK) -> _Step | None:
     """Solve the linearized equations for the goals, or for shares on the way to them."""
-    at, N = state.at, len(state.at.theta)
+    at = state.at
     shares = at.shares()
     sought = [g.held or g.penalty is not None for g in goals]
     aims = [
@@ -223,19 +280,12 @@ def _step(state: MeanState, goals: Sequence[Goal], shrink: float = SHRINK) -> _S
         for g, at_once in zip(goals, sought, strict=True)
     ]
     blocks = [_equations(state, goal, aim) for goal, aim in zip(goals, aims, strict=True)]
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            solved: Floats = np.linalg.solve(*_assembled(at, blocks)).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
+    solved = _solved(at, goals, blocks, *_assembled(at, blocks))
+    if solved is None:
         return None
-    if not np.isfinite(solved).all():
-        return None
-    multipliers, start = [np.zeros_like(a) for a in at.explained], N
-    for goal, block in zip(goals, blocks, strict=True):
-        multipliers[goal.place] = solved[start : start + len(block.right)]
-        start += len(block.right)
+    change, multipliers = solved
     reached = all(aim == goal.share for goal, aim in zip(goals, aims, strict=True))
-    return _Step(solved[:N], multipliers, _size(solved[:N], at.theta), reached)
+    return _Step(change, multipliers, _size(change, at.theta), reached)
 
 
 def _size(change: Floats, theta: Floats) -> float:
@@ -305,12 +355,30 @@ def _assembled(at: Means, blocks: Sequence[_Equations]) -> tuple[Floats, Floats]
     return np.hstack([left, np.vstack([top, below])]), np.concatenate(parts)
 
 
+def _solved(
+    at: Means, goals: Sequence[Goal], blocks: Sequence[_Equations], matrix: Floats, right: Floats
+) -> tuple[Floats, Sequence[Floats]] | None:
+    """Return what equations say of θ and of the multipliers; None if they are singular."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            solved: Floats = np.linalg.solve(matrix, right).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(solved).all():
+        return None
+    multipliers, start = [np.zeros_like(a) for a in at.explained], len(at.theta)
+    for goal, block in zip(goals, blocks, strict=True):
+        multipliers[goal.place] = solved[start : start + len(block.right)]
+        start += len(block.right)
+    return solved[: len(at.theta)], multipliers
+
+
 def _moved(
-    evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal]
+    evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal], *, near: bool
 ) -> MeanState | None:
     """Evaluate after a step; None if that is not a minimum to go on from."""
     theta = state.at.theta + step.change
-    after = evaluate(theta, step.multipliers)
+    after = evaluate(theta, step.multipliers, state.at if near else None)
     if not after.is_finite:
         return None
     found = MeanState(after, step.multipliers)

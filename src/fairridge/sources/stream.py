@@ -225,9 +225,10 @@ class StreamEngine:
         raw: Floats,
         multipliers: Floats | None = None,
         beside: int | None = None,
+        order: int = 2,
     ) -> MeanSums:
         return self._pass(
-            methodcaller("means", family, means, center, intercept, raw, multipliers, beside)
+            methodcaller("means", family, means, center, intercept, raw, multipliers, beside, order)
         )
 
     def _swept(self, sweep: Sweep, center: Floats, intercept: Floats, raw: Floats) -> Any:
