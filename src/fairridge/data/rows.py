@@ -155,8 +155,11 @@ def _continues(run: Sequence[Slab], new: Slab) -> bool:
     same = first.dtype == values.dtype and first.strides[0] == values.strides[0]
     if not same or _owner(first) is not _owner(values):
         return False
-    step = _address(new) - _address(run[-1])
-    return step != 0 and (len(run) == 1 or step == _address(run[1]) - _address(run[0]))
+    # Columns of the run are evenly spaced, so two addresses tell where the next one is.
+    start, place = _address(run[0]), _address(new)
+    if len(run) == 1:
+        return place != start
+    return place - start == len(run) * (_address(run[1]) - start)
 
 
 def _address(slab: Slab) -> int:

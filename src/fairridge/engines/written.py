@@ -35,6 +35,8 @@ CODED_ROWS, CODED_COLUMNS, LEAST_GAIN = 10_000, 512, 2.0
 KEEP_BYTES = 1 << 30
 # Blocks that are read together if there are many.
 TOGETHER, MANY_BLOCKS = 13, 64
+# Rows that tell where columns are, an odd number.
+TYPICAL_ROWS = 255
 
 
 def prefers_codes(pieces: Sequence[Piece]) -> bool:
@@ -340,11 +342,12 @@ class WrittenRows:
     @cached_property
     def typical_row(self) -> Floats:
         """Medians of an odd number of evenly spaced rows: values that do occur."""
-        n = self.n_rows
-        sample = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.intp))
-        sample = sample[: len(sample) - 1 + len(sample) % 2]
+        n, count = self.n_rows, min(self.n_rows, TYPICAL_ROWS)
+        sample = np.linspace(0, n - 1, count).astype(np.intp)[: count - 1 + count % 2]
         taken = tuple(piece.take(sample) for piece in self.pieces)
-        row = np.median(dense(taken, len(sample)), axis=0)
+        # What np.median does, which takes three times as long for few numbers.
+        middle = len(sample) // 2
+        row = np.partition(dense(taken, len(sample)), middle, axis=0)[middle]
         if self.compact:  # zeros stay what they are
             sparse = [np.full(p.width, not isinstance(p, Slab)) for p in self.pieces]
             row[np.concatenate(sparse)] = 0.0

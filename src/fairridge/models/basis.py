@@ -23,6 +23,7 @@ the part of R_SX outside the span of R_S belongs to U.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -189,19 +190,19 @@ class FairBasis:
         """Positions in X of controls, which S and U are residuals on; none here."""
         return np.zeros(0, dtype=np.intp)
 
-    @property
+    @cached_property
     def predictor_deviations(self) -> Floats:
         """Standard deviations of the columns of X, or of what controls leave of them."""
         from_sensitive = ((self.sensitive.scatter() @ self.B) * self.B).sum(axis=0)
         return np.sqrt((from_sensitive + self.predictors.squares()) / self.weight)
 
-    @property
+    @cached_property
     def deviations(self) -> Floats:
         """Standard deviations of the columns of [S, X]."""
         of_sensitive = np.sqrt(np.diag(self.sensitive.scatter()) / self.weight)
         return np.append(of_sensitive, self.predictor_deviations)
 
-    @property
+    @cached_property
     def inflation(self) -> Floats | None:
         """Variance inflation factor of every predictor: 1/(1 − R²) on S and all others.
 

@@ -8,6 +8,8 @@ from fairridge._typing import Floats
 
 # How much larger errors of the values may become.
 MAGNIFIED = 1000.0
+# The same where slopes are used, which have fewer digits.
+MAGNIFIED_ALONG = 100.0
 
 
 def extrapolation(places: Floats, to: float) -> Floats:
@@ -46,7 +48,7 @@ def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
         x = places[first:]
         each, slopes = _lagrange(x, to)
         weights: Floats = (1.0 - 2.0 * (to - x) * slopes) * each**2
-        if np.abs(weights).sum() <= MAGNIFIED:
+        if np.abs(weights).sum() <= MAGNIFIED_ALONG:
             break
     return weights, (to - x) * each**2
 

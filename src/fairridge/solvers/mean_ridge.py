@@ -37,8 +37,10 @@ STUCK = 1e-3
 NEARLY_NOTHING = 1e-6
 # Step, relative to the coefficients, that ends a search; its error is of the order of its square.
 CLOSE = 1e-6
-# The same, up to which the next one does with the Hessian of the point before.
-SAME_HESSIAN = 3e-5
+# The same, up to which one more step with the same Hessian may end it: a pass for half the time.
+SAME_HESSIAN = 2e-5
+# Error of the coefficients that leaves totals balanced to their last digits, relative to them.
+EXACT = 1e-14
 # Curvature of multipliers that no equation determines, relative to those it does.
 LOOSE = 1e-9
 # Curvature, relative to the largest, below which a direction falls.
@@ -145,14 +147,17 @@ def reach(
     if not start.at.is_finite:
         return None
     state, step, length, shrink = start, _first_step(start, goals), 1.0, SHRINK
-    away = 0.0  # the distance to the point that the Hessian is of
+    near = False
     for _ in range(max_iter):
         if step is None or length < STUCK:
             return None
-        if step.last and step.size <= CLOSE and away * step.size <= CLOSE**2:
+        if step.last and step.size <= CLOSE:
             return _finished(state, step, goals)
-        near = step.last and length == 1.0 and away == 0.0 and step.size <= SAME_HESSIAN
-        after = _moved(evaluate, state, step.shortened(state, length), goals, near=near)
+        if not near and step.last and length == 1.0 and step.size <= SAME_HESSIAN:
+            near, end = True, _end_nearby(evaluate, state, step, goals)
+            if end is not None:
+                return end
+        after = _moved(evaluate, state, step.shortened(state, length), goals)
         shrink = max(shrink**BOLDER, BOLDEST) if length == 1.0 else SHRINK
         ahead = None if after is None else _step(after, goals, shrink)
         if (
@@ -164,7 +169,6 @@ def reach(
         ):
             length, shrink = 0.5 * length, SHRINK
             continue
-        away = step.size if near else 0.0
         state, step, length = after, ahead, min(1.0, 2.0 * length)
     return None
 
@@ -374,11 +378,11 @@ def _solved(
 
 
 def _moved(
-    evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal], *, near: bool
+    evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal]
 ) -> MeanState | None:
     """Evaluate after a step; None if that is not a minimum to go on from."""
     theta = state.at.theta + step.change
-    after = evaluate(theta, step.multipliers, state.at if near else None)
+    after = evaluate(theta, step.multipliers)
     if not after.is_finite:
         return None
     found = MeanState(after, step.multipliers)
@@ -387,6 +391,21 @@ def _moved(
     # Without the second derivatives of the means the Hessian is that of the deviance.
     plain = evaluate(theta, [np.zeros_like(pi) for pi in step.multipliers])
     return MeanState(plain, step.multipliers)
+
+
+def _end_nearby(
+    evaluate: Evaluate, state: MeanState, step: _Step, goals: Sequence[Goal]
+) -> MeanState | None:
+    """Take a short step and then a last one, with one Hessian; None if that is not near enough.
+
+    The error of the last one is of the order of the product of both.
+    """
+    at = evaluate(state.at.theta + step.change, step.multipliers, state.at)
+    after = MeanState(at, step.multipliers)
+    last = _step(after, goals) if at.is_finite else None
+    if last is None or not last.last or last.size * step.size > EXACT:
+        return None
+    return _finished(after, last, goals)
 
 
 def is_minimum(state: MeanState, goals: Sequence[Goal]) -> bool:
