@@ -31,30 +31,30 @@ class Terms:
 
     def array(self) -> Floats:
         """Write them out, of shape (n, m·p + c)."""
-        return self._written(slice(0, self.x.shape[0]))
+        if not self.factors.shape[1]:
+            return self.others
+        return joined([self._multiples(slice(0, self.x.shape[0])), self.others], axis=1)
 
     def gram(self) -> Floats:
         """Return the sum of products of all terms."""
         if not self.factors.shape[1] or namespace(self.x) is not np:
             whole = self.array()
             return whole.T @ whole
-        width = self.factors.shape[1] * self.x.shape[1] + self.others.shape[1]
-        total = np.zeros((width, width))
+        width = self.factors.shape[1] * self.x.shape[1]
+        own, cross = np.zeros((width, width)), np.zeros((self.others.shape[1], width))
         for rows in slices(len(self.x), max(256, PIECE_BYTES // (8 * width))):
-            piece = self._written(rows)
+            piece = self._multiples(rows)
             # Not by SciPy's dsyrk, which lets no other thread run.
-            total += piece.T @ piece
-        return total
+            own += piece.T @ piece
+            cross += self.others[rows].T @ piece
+        return np.block([[own, cross.T], [cross, self.others.T @ self.others]])
 
-    def _written(self, rows: slice) -> Floats:
-        factors, x, others = self.factors[rows, :], self.x[rows, :], self.others[rows, :]
+    def _multiples(self, rows: slice) -> Floats:
+        factors, x = self.factors[rows, :], self.x[rows, :]
         (n, p), m = x.shape, factors.shape[1]
-        if not m:
-            return others
-        out = blank((n, m * p + others.shape[1]), others)
-        write_multiples(factors, x, namespace(out).reshape(out[:, : m * p], (n, m, p)))
-        out[:, m * p :] = others
-        return out
+        out = blank((n, m, p), x)
+        write_multiples(factors, x, out)
+        return namespace(out).reshape(out, (n, m * p))
 
 
 @dataclass(frozen=True)
