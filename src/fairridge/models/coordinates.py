@@ -131,8 +131,8 @@ class Coordinates:
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Intercept at the means, α and β, one row per row of coordinates."""
-        intercept, a, b = np.split(theta, [1, 1 + self.sensitive.shape[1]], axis=1)
-        return intercept[:, 0], a @ self.sensitive.T, b @ self.predictors.T
+        k = 1 + self.sensitive.shape[1]
+        return theta[:, 0], theta[:, 1:k] @ self.sensitive.T, theta[:, k:] @ self.predictors.T
 
     @np.errstate(over="ignore", invalid="ignore")  # at a trial point sums may be infinite
     def derivatives(self, sums: GLMSums) -> tuple[Floats, Floats | None]:

@@ -100,11 +100,12 @@ class _Tangent:
         and α.
         """
         S, point, Q = self.penalties.is_sensitive, self.point, self.penalties.fixed
-        H = point.hessian + 2.0 * Q
-        slope = point.gradient + 2.0 * Q @ point.theta
-        A, B = H[~S][:, ~S], H[~S][:, S]
+        order, k = np.argsort(S, kind="stable"), len(S) - int(S.sum())  # those of S come last
+        H = (point.hessian + 2.0 * Q)[order][:, order]
+        slope = (point.gradient + 2.0 * Q @ point.theta)[order]
+        A, B = H[:k, :k], H[:k, k:]
         scale = curvature_scale(A)
-        right = np.column_stack([slope[~S], B]) / scale[:, None]
+        right = np.column_stack([slope[:k], B]) / scale[:, None]
         # SciPy's functions of their own take as long as these routines do.
         _, solved, singular = lapack.dposv(A / np.outer(scale, scale), right)
         if singular:
@@ -112,10 +113,10 @@ class _Tangent:
         solved /= scale[:, None]
         w, W = solved[:, 0], solved[:, 1:]
         K = 2.0 * self.penalties.sensitive[S][:, S]
-        curvature, V, failed = lapack.dsygvd(H[S][:, S] - B.T @ W, K)
+        curvature, V, failed = lapack.dsygvd(H[k:, k:] - B.T @ W, K)
         if failed:
             raise np.linalg.LinAlgError("a penalty is not definite.")
-        return w, W, V, curvature, V.T @ (slope[S] - B.T @ w), V.T @ K @ point.theta[S]
+        return w, W, V, curvature, V.T @ (slope[k:] - B.T @ w), V.T @ K @ point.theta[S]
 
     def step(self, lambda_: float) -> Floats:
         """Return Newton's step at a λ."""

@@ -78,11 +78,14 @@ class Point:
     def after(self, step: Floats) -> Point:
         """Return the point after a short step, with what its derivatives say of the deviance."""
         change = self.hessian @ step
-        return replace(
-            self,
-            theta=self.theta + step,
-            deviance=self.deviance + float((self.gradient + 0.5 * change) @ step),
-            gradient=self.gradient + change,
+        return Point(
+            self.theta + step,
+            self.deviance + float((self.gradient + 0.5 * change) @ step),
+            self.gradient + change,
+            self.hessian,
+            self.converged,
+            self.separated,
+            self.passes,
         )
 
 
