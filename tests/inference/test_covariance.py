@@ -30,6 +30,16 @@ def test_without_a_bound_it_is_that_of_least_squares(covariance):
     np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-8, atol=1e-12)
 
 
+def test_without_predictors_it_is_that_of_least_squares_on_s():
+    S, X, y, targets = draw(Gaussian(), n=120)
+    data = S, X[:, :0], y, targets
+    theirs = sm.OLS(y[:, 0], design(data)).fit(cov_type="HC1")
+    ours = inferred(Gaussian(), data, PARITY, 1.0)
+    np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-8, atol=1e-12)
+    fair = inferred(Gaussian(), data, PARITY, 0.0)
+    np.testing.assert_allclose(fair.standard_errors[1:], 0.0, atol=1e-15)
+
+
 @pytest.mark.parametrize(("family", "model"), [(Binomial(), "Logit"), (Poisson(), "Poisson")])
 def test_without_a_bound_it_is_that_of_a_glm(family, model):
     data = draw(family, n=150)

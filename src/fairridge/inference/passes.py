@@ -42,7 +42,7 @@ class Terms:
             return whole.T @ whole
         width = self.factors.shape[1] * self.x.shape[1]
         own, cross = np.zeros((width, width)), np.zeros((self.others.shape[1], width))
-        for rows in slices(len(self.x), max(256, PIECE_BYTES // (8 * width))):
+        for rows in slices(len(self.x), max(256, PIECE_BYTES // (8 * max(width, 1)))):
             piece = self._multiples(rows)
             # Not by SciPy's dsyrk, which lets no other thread run.
             own += piece.T @ piece
