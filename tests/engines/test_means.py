@@ -48,6 +48,14 @@ def asked(engine, family, codes, raw, multipliers=None, order=2):
     return engine.means(family, means, center, level, raw, multipliers, order=order), center
 
 
+def drawn(engine, family, codes, seed):
+    """Return coefficients, multipliers of the means that are asked for, and what drew them."""
+    rng, m = np.random.default_rng(seed), family.n_predictors
+    raw = rng.normal(size=(m, len(engine.names))) * 0.03
+    K = m if codes is None and m == 1 else 3 if codes is None else len(codes)
+    return raw, rng.normal(size=(K, 3)), rng
+
+
 CASES = [(Binomial(), None), (Binomial(), (1,)), (Multinomial(3), None), (Multinomial(3), (0, 2))]
 
 
@@ -82,13 +90,9 @@ def test_sums_are_those_of_plain_arrays(engine, family, codes):
 
 @pytest.mark.parametrize(("family", "codes"), CASES)
 def test_derivatives_are_differences(engine, family, codes):
-    k, m = len(engine.names), family.n_predictors
-    rng = np.random.default_rng(2)
-    raw = rng.normal(size=(m, k)) * 0.03
-    K = m if codes is None and m == 1 else 3 if codes is None else len(codes)
-    multipliers = rng.normal(size=(K, 3))
+    raw, multipliers, rng = drawn(engine, family, codes, 2)
     slopes = asked(engine, family, codes, raw, multipliers)[0].slopes
-    direction, h = rng.normal(size=(m, k)) * 0.01, 1e-4
+    direction, h = rng.normal(size=raw.shape) * 0.01, 1e-4
 
     def at(step):
         return asked(engine, family, codes, raw + step * direction, multipliers)[0]
@@ -124,11 +128,7 @@ def test_derivatives_are_differences(engine, family, codes):
 @pytest.mark.parametrize(("family", "codes"), CASES)
 def test_first_derivatives_alone(engine, family, codes):
     """They are those of the deviance and of the means, times the multipliers, together."""
-    k, m = len(engine.names), family.n_predictors
-    rng = np.random.default_rng(3)
-    raw = rng.normal(size=(m, k)) * 0.03
-    K = m if codes is None and m == 1 else 3 if codes is None else len(codes)
-    multipliers = rng.normal(size=(K, 3))
+    raw, multipliers, _ = drawn(engine, family, codes, 3)
     whole, first = (asked(engine, family, codes, raw, multipliers, order)[0] for order in (2, 1))
     own = np.einsum("ki,kimj->mj", multipliers, whole.slopes.jacobian)
     np.testing.assert_allclose(

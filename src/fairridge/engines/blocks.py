@@ -50,7 +50,7 @@ def longer_slices(n_rows: int, n_columns: int) -> list[slice]:
     """Cut rows into blocks for work of many steps, longer than those of `block_slices`.
 
     Between steps threads wait for each other, because one of them at a time runs Python. With 16
-    of them blocks that fit into the cache take four times as long, with two a third longer.
+    of them blocks that fit into the cache take four times as long, with two 1.4 times as long.
     """
     size = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
     size = max(size, min(LONGEST * size, n_rows // (BLOCKS_EACH * _n_threads())))

@@ -345,7 +345,7 @@ class WrittenRows:
         n, count = self.n_rows, min(self.n_rows, TYPICAL_ROWS)
         sample = np.linspace(0, n - 1, count).astype(np.intp)[: count - 1 + count % 2]
         taken = tuple(piece.take(sample) for piece in self.pieces)
-        # What np.median does, which takes three times as long for few numbers.
+        # What np.median does, which takes four times as long for few numbers.
         middle = len(sample) // 2
         row = np.partition(dense(taken, len(sample)), middle, axis=0)[middle]
         if self.compact:  # zeros stay what they are

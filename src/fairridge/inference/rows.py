@@ -86,8 +86,7 @@ class FairRows:
     def z(self) -> Floats:
         """Ones, s and u, of shape (n, 1+q+p).
 
-        Writing them takes as long as all else that a row of a linear model is asked, which
-        therefore does without.
+        Terms that are multiples of u do without: writing z takes as long as the rest of a pass.
         """
         z = blank((self.n_rows, 1 + self.sx.shape[1]), self.sx)
         z[:, 0], z[:, 1 : 1 + self.q] = 1.0, self.s
