@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, log_softmax
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
 from fairridge.datasets import load_adult
@@ -134,6 +134,34 @@ def test_means_of_one_row_do_not_vary(seed):
     fitted.fit(rng.normal(size=(5, 1)), y, sensitive_features=S, sample_weight=weight)
     assert (fitted.unfairness_, fitted.lambda_) == (0.0, 0.0)
     assert fitted.deviance_ <= 1e-6  # of separated rows
+
+
+@pytest.mark.parametrize("r", [0.99, 0.3, 0.0])
+def test_S_explains_all_of_two_rows_or_nothing(r):
+    """Shares of means of two rows are 1, until they are alike."""
+    rng = np.random.default_rng(2)
+    S, X, y = rng.normal(size=(12, 1)), rng.normal(size=(12, 2)), np.arange(12) % 6 == 3
+    fitted = FairRidgeClassifier(r, definition="mean-opportunity", predictor_penalty=1.0)
+    fitted.fit(X, y, sensitive_features=S)
+    assert (fitted.status_, fitted.unfairness_, fitted.lambda_) == ("converged", 0.0, np.inf)
+    mu = fitted.predict_proba(X, sensitive_features=S)[:, 1]
+    np.testing.assert_allclose(mu[y], mu[y].mean(), rtol=1e-13)
+    fair = FairRidgeClassifier(0.0, definition="mean-opportunity", predictor_penalty=1.0)
+    fair.fit(X, y, sensitive_features=S)
+    np.testing.assert_allclose(fitted.coef_, fair.coef_, rtol=1e-9)
+    assert fitted.deviance_ < -2.0 * np.sum(np.log(np.where(y, y.mean(), 1.0 - y.mean())))
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_probabilities_of_separated_classes_do_not_vary(seed):
+    """They are one but for what the deviance is above zero, and S explains none of that."""
+    rng = np.random.default_rng(seed)
+    S, y = rng.normal(size=(5, 1)), np.array([0, 0, 0, 1, 2])
+    fitted = FairRidgeClassifier(0.0, definition="mean-opportunity", separation="warn")
+    fitted.fit(np.ones((5, 1)), y, sensitive_features=S)
+    assert (fitted.status_, fitted.unfairness_) == ("inactive", 0.0)
+    assert fitted.deviance_ <= 1e-6
 
 
 def test_gaussian_models_have_the_radial_penalty(rows):
@@ -471,6 +499,42 @@ def test_without_predictors_only_the_constant_is_fair():
     mu = fitted.predict_proba(X, sensitive_features=S)[:, 1]
     np.testing.assert_allclose(mu, y.mean(), atol=1e-9)
     assert (fitted.unfairness_, fitted.status_) == (0.0, "converged")
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_classes_of_few_rows_leave_some_of_S_free(seed):
+    """S has one direction in a class of two rows, and none in a class of one."""
+    rng = np.random.default_rng(seed)
+    S, y = rng.normal(size=(8, 2)), np.array([0, 0, 0, 0, 0, 1, 1, 2])
+    fitted = FairRidgeClassifier(0.0, definition="mean-opportunity", separation="warn")
+    fitted.fit(np.ones((8, 1)), y, sensitive_features=S)
+    A = np.column_stack([np.ones(8), S])
+
+    def log_means(t):
+        return log_softmax(A @ t.reshape(3, 3).T, axis=1)
+
+    def excess(t):
+        mu = np.exp(log_means(t))
+        inner = [
+            (S[y == k] - S[y == k].mean(axis=0))[:, :directions].T @ mu[y == k, k]
+            for k, directions in ((0, 2), (1, 1))
+        ]
+        return np.concatenate([mu.sum(axis=0)[:2] - [5, 2], *inner])
+
+    found = [
+        minimize(
+            lambda t: -2.0 * log_means(t)[np.arange(8), y].sum(),
+            0.3 * rng.normal(size=9),
+            method="SLSQP",
+            constraints={"type": "eq", "fun": excess},
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        for _ in range(5)
+    ]
+    best = min(one.fun for one in found if one.success)
+    assert (fitted.status_, fitted.unfairness_) == ("converged", 0.0)
+    assert fitted.deviance_ <= best + 1e-6
 
 
 def test_more_columns_than_rows():

@@ -200,18 +200,38 @@ class MeanSums:
 
     deviance: float  # of all rows
     products: Floats  # Σ w μ[1, s], of shape (K, 1+q)
-    squares: Floats  # Σ w μ², of shape (K,)
+    weights: Floats  # Σ w, of shape (K,)
+    # Σ w (μ − E(μ))², of shape (K,). Not from Σ w μ², which leaves no digit of means that vary by
+    # less than 1e-8 of their size.
+    scatter: Floats
     counts: Floats  # number of rows, of shape (K,)
     # Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it, of shape
     # (K, 1+q, 1+q).
     gram: Floats | None = None
     slopes: MeanSlopes | None = None  # derivatives
 
+    @property
+    def mean(self) -> Floats:
+        """E(μ), of shape (K,); zero without rows."""
+        mean: Floats = self.products[:, 0] / np.where(self.weights > 0.0, self.weights, 1.0)
+        return mean
+
+    @property
+    def squares(self) -> Floats:
+        """Σ w μ², of shape (K,)."""
+        with np.errstate(over="ignore"):
+            return self.scatter + self.weights * self.mean**2
+
     def __add__(self, other: MeanSums) -> MeanSums:
+        weights = self.weights + other.weights
+        part = self.weights / np.where(weights > 0.0, weights, 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # means may leave the range of numbers
+            between = part * other.weights * (self.mean - other.mean) ** 2
         return MeanSums(
             self.deviance + other.deviance,
             self.products + other.products,
-            self.squares + other.squares,
+            weights,
+            self.scatter + other.scatter + between,
             self.counts + other.counts,
             None if self.gram is None or other.gram is None else self.gram + other.gram,
             None if self.slopes is None or other.slopes is None else self.slopes + other.slopes,
@@ -224,13 +244,11 @@ class MeanSums:
         if gram is not None:
             gram = gram + gram[:, :, :1] * move
             gram = gram + move[:, None] * gram[:, :1]
-        return MeanSums(
-            self.deviance,
-            self.products + self.products[:, :1] * move,
-            self.squares,
-            self.counts,
-            gram,
-            None if self.slopes is None else self.slopes.recentered(gap),
+        return replace(
+            self,
+            products=self.products + self.products[:, :1] * move,
+            gram=gram,
+            slopes=None if self.slopes is None else self.slopes.recentered(gap),
         )
 
 
@@ -282,7 +300,11 @@ def block_means(
     counted = xp.ones_like(mu.values) if mu.counted is None else mu.counted
     each = weight[:, None] * counted
     weighted = each * mu.values
-    squares = to_host(xp.sum(weighted * mu.values, axis=0))
+    total = weight @ counted
+    with np.errstate(over="ignore", invalid="ignore"):  # means may leave the range of numbers
+        mean = xp.sum(weighted, axis=0) / xp.where(total > 0.0, total, 1.0)
+        left = mu.values - mean
+        spread = to_host(total), to_host(weight @ (counted * left * left))
     counts = to_host(xp.sum(as_float64(counted > 0.0), axis=0))
     if multipliers is None:
         gram = None
@@ -291,12 +313,12 @@ def block_means(
             gram = np.stack([Z.corner(each[:, j], head) for j in range(alike)])
             gram = np.repeat(gram, K // alike, axis=0)
         deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
-        return MeanSums(deviance, Z.products(weighted, head), squares, counts, gram)
+        return MeanSums(deviance, Z.products(weighted, head), *spread, counts, gram)
     weights = each, weighted
     deviance, products, slopes = _slopes_of(
         Z, y, eta, weight, family, mu, weights, sizes, multipliers, order
     )
-    return MeanSums(deviance, products, squares, counts, None, slopes)
+    return MeanSums(deviance, products, *spread, counts, None, slopes)
 
 
 def _slopes_of(

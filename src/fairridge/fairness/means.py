@@ -17,8 +17,9 @@ from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit
 from fairridge.solvers.spectrum import block_diagonal, explained_by_sensitive, whitening
 
-# Variance of means, relative to the square of their size, that is nothing but rounding.
-NOTHING = 1e-26
+# Variance of means, relative to the square of their size, that is none: of rounding, or of
+# probabilities of separated classes, which differ from one by as much as the deviance from zero.
+NOTHING = 1e-20
 # What S explains of means that are all alike, relative to the square of their size: rounding.
 ALIKE = 1e-28
 # R² that is nothing but rounding: correlations below 10⁻¹².
@@ -331,17 +332,24 @@ class MeanForm:
         """Return a, for Σ w μ[1, s] of shape (K, 1+q)."""
         return self.map @ products.ravel()
 
+    @property
+    def is_saturated(self) -> bool:
+        """Whether S explains all of any means, as it does of those of two rows that differ in S.
+
+        Then R² is 1, or 0 where means do not vary.
+        """
+        free = float(np.maximum(self.counts - 1.0, 0.0).sum())
+        return len(self.map) > 0 and len(self.map) + len(self.of_controls) >= free
+
     def variance(self, sums: MeanSums) -> float:
         """Return Σ p VAR(μ), or what controls do not explain of it; 0 if that is rounding.
 
         NaN if μ² overflows.
         """
-        mean = sums.products[:, 0] / self.weights
-        squares = sums.squares / self.weights
-        size = float(self.shares @ squares)
+        size = float(self.shares @ (sums.squares / self.weights))
         if not np.isfinite(size):
             return float("nan")
-        total = float(self.shares @ (squares - mean**2))
+        total = float(self.shares @ (sums.scatter / self.weights))
         b = self.of_controls @ sums.products.ravel()
         value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
         return value if value > max(NOTHING * size, least) else 0.0
@@ -358,7 +366,7 @@ class MeanForm:
         jacobian : ndarray of shape (K·(1+q), N)
             Derivatives of Σ w μ[1, s].
         """
-        mean_slopes = jacobian.reshape(len(sums.squares), -1, jacobian.shape[1])[:, 0]
+        mean_slopes = jacobian.reshape(len(sums.weights), -1, jacobian.shape[1])[:, 0]
         weights = (2.0 * self.shares / self.weights)[:, None]
         mean = (sums.products[:, 0] / self.weights)[:, None]
         b = self.of_controls @ sums.products.ravel()

@@ -139,7 +139,7 @@ def _columns_of(fit: Fit) -> _SensitiveColumns:
     # Rates weigh rows by their exposure, in S too.
     center = center + place[0]
     variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
-    spread = np.maximum(sums.squares[:n] / weight - mean**2, 0.0)
+    spread = sums.scatter[:n] / weight
     return _SensitiveColumns(center, variance, covariance, mean + means.references, spread)
 
 

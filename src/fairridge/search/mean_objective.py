@@ -81,11 +81,16 @@ class MeanObjective:
     # Ridge on all coordinates but the intercepts, relative to the curvature of the null model:
     # where classes are separated it gives minima to follow, and is taken away in the end.
     ease: float = 0.0
+    # Whether S explains all of the means of any model: the only bound is then that it explains
+    # nothing, and what it explains is compared with the variance of the model without a bound.
+    # That of the model itself vanishes with it, and has no share to follow.
+    is_saturated: bool = False
 
     def of(self, groups: Sequence[Integers]) -> MeanObjective:
         """Return the same with one form for each of some groups of columns of S."""
         basis, count = self.minima.basis, self.means.n_bounded
-        return replace(self, forms=[mean_form(self.free, basis, count, group) for group in groups])
+        forms = [mean_form(self.free, basis, count, group) for group in groups]
+        return replace(self, forms=forms, is_saturated=False)
 
     @property
     def shares(self) -> Floats:
@@ -186,8 +191,12 @@ class MeanObjective:
             deviance=sums.deviance,
             gradient=np.asarray(total - own),
             explained=self.explained(sums),
-            variance=self.forms[0].variance(sums) / self.unit,
+            variance=self._variance(sums),
         )
+
+    def _variance(self, sums: MeanSums) -> float:
+        """Return V, which shares are relative to."""
+        return 1.0 if self.is_saturated else self.forms[0].variance(sums) / self.unit
 
     def _means(self, theta: Floats, sums: MeanSums, twice: float) -> Means:
         slopes, Q, form = sums.slopes, self._quadratic, self.forms[0]
@@ -198,7 +207,8 @@ class MeanObjective:
         assert hessian is not None
         M = self.minima.coordinates.to_raw
         jacobian = (slopes.jacobian @ M).reshape(sums.products.size, -1)
-        squares = (slopes.squares @ M).reshape(len(sums.squares), -1)
+        squares = (slopes.squares @ M).reshape(len(sums.weights), -1)
+        slope = form.variance_slope(sums, squares, jacobian) / self.unit
         return Means(
             theta,
             sums.deviance,
@@ -206,8 +216,8 @@ class MeanObjective:
             (hessian + 2.0 * Q) / twice,
             self.explained(sums),
             [L @ jacobian for L in self._maps],
-            form.variance(sums) / self.unit,
-            form.variance_slope(sums, squares, jacobian) / self.unit,
+            self._variance(sums),
+            0.0 * slope if self.is_saturated else slope,
         )
 
     def _without_gone(self, at: Means) -> Means:
@@ -258,7 +268,9 @@ class MeanObjective:
 
         So it is if there are as many equations as coefficients, as among rows of many classes.
         """
-        at = self.evaluate(self.minima.start.theta, self.none())
+        # Directions that are left alone at the model without a bound count at the null model.
+        whole = replace(self, gone=None)
+        at = whole.evaluate(self.minima.start.theta, self.none())
         scale = np.sqrt(np.maximum(np.diag(at.hessian), SMALLEST))
         J = np.vstack([at.jacobians[0], at.jacobians[-1]]) / scale
         return bool(np.isfinite(J).all() and np.linalg.matrix_rank(J) == len(at.theta))
@@ -481,6 +493,7 @@ def mean_objective(
     balance = _balance(minima, means, free, elsewhere)
     prices = np.zeros(len(balance.target))
     objective = MeanObjective(minima, means, forms, balance, point, free, prices, point.separated)
+    objective = replace(objective, is_saturated=forms[0].is_saturated)
     return objective.balanced() if near is None else objective
 
 

@@ -105,8 +105,13 @@ class MeanProblem(GLMProblem):
 
     @property
     def _has_others(self) -> bool:
-        """Whether there are coordinates that λ does not penalize, including controls."""
-        return super()._has_others or bool(self.space.controls)
+        """Whether there are coordinates that λ does not penalize, including controls.
+
+        Means that count among rows of one class only leave some of S free, too: within a class
+        of a few rows S does not vary in all of its directions.
+        """
+        named = super()._has_others or bool(self.space.controls)
+        return named or not self._free_objective.is_rigid
 
     def resume(self, lambda_: float, raw: Floats) -> None:
         """Find the model of an earlier fit to these rows again, from its level and coefficients.
@@ -214,12 +219,14 @@ class MeanProblem(GLMProblem):
             if self._free_objective.shares[0] <= r * (1.0 + ROUNDING_OF_SHARES):
                 chosen[r] = chosen[1.0]
                 continue
-            reached = self._followed(path, r, tol)
+            # No share lies between all and none if S explains all of any means.
+            aim = 0.0 if self._free_objective.is_saturated else r
+            reached = self._followed(path, aim, tol)
             if reached is None:
-                chosen[r] = self._bracketed(r)
+                chosen[r] = self._bracketed(aim)
                 continue
             # Where equations have become singular, the next bounds start from the free model.
-            passed = Milestone.of(reached.state, self._goals(r)) if r > 0.0 else None
+            passed = Milestone.of(reached.state, self._goals(aim)) if aim > 0.0 else None
             path = [] if passed is None else [*path, passed]
             chosen[r] = self._kept(reached)
         return [chosen[r] for r in bounds.tolist()]
@@ -238,7 +245,7 @@ class MeanProblem(GLMProblem):
         if near is None:
             return None
         space = mean_objective(self.minima, self._means, self._elsewhere, near)
-        if not space.shares[0] > BINDING * r:
+        if space.is_saturated or not space.shares[0] > BINDING * r:
             return None
         goals = [Goal(0, r), space.totals]
         return self._good(self._end_of(space, space.start, goals, tol, most=EARLY))
