@@ -190,6 +190,10 @@ class SinglePredictor(Family):
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """Return ∂d/∂η and ∂²d/∂η² for each row."""
 
+    def first_derivative(self, y: Floats, eta: Floats) -> Floats:
+        """Return ∂d/∂η alone for each row."""
+        return self.derivatives(y, eta)[0]
+
     @abstractmethod
     def to_eta(self, mu: Floats) -> Floats:
         """Return η for a mean."""
@@ -216,7 +220,7 @@ class SinglePredictor(Family):
             return intercept - (0.0 if offset is None else float(offset[0]))
 
         def slope(x: float) -> float:
-            return float(weight @ self.derivatives(y[:, 0], x + offset)[0])
+            return float(weight @ self.first_derivative(y[:, 0], x + offset))
 
         # At the one end all means are below that of the response, at the other above it.
         low, high = intercept - float(offset.max()), intercept - float(offset.min())
@@ -230,9 +234,10 @@ class SinglePredictor(Family):
         deviance: Any = weight @ self.unit_deviance(y, eta)
         if order == 0:
             return RowSums(deviance)
+        if order == 1:
+            return RowSums(deviance, (weight * self.first_derivative(y, eta))[:, None])
         first, second = self.derivatives(y, eta)
-        gradient = (weight * first)[:, None]
-        return RowSums(deviance, gradient, (weight * second)[:, None, None] if order > 1 else None)
+        return RowSums(deviance, (weight * first)[:, None], (weight * second)[:, None, None])
 
 
 ClassWeights = tuple[float, ...] | None

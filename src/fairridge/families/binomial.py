@@ -81,6 +81,12 @@ class Binomial(SinglePredictor, ClassFamily):
         weight = weight_of_two(self.class_weights, y)
         return weight * first, weight * second
 
+    def first_derivative(self, y: Floats, eta: Floats) -> Floats:
+        """Return the first derivative alone."""
+        first = LINKS[self.link].first_derivative(y, eta)
+        weights = self.class_weights
+        return first if weights is None else weight_of_two(weights, y) * first
+
     def initial_intercepts(self, y: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return an intercept near that of the null model."""
         if self.class_weights is None:

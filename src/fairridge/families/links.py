@@ -48,6 +48,10 @@ class ProbabilityLink(ABC):
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """Return its first and second derivative in η."""
 
+    def first_derivative(self, y: Floats, eta: Floats) -> Floats:
+        """Return the first alone."""
+        return self.derivatives(y, eta)[0]
+
 
 class Logit(ProbabilityLink):
     """μ = 1/(1 + e^−η)."""
@@ -76,6 +80,10 @@ class Logit(ProbabilityLink):
         """2(μ − y) and 2μ(1 − μ)."""
         mu = self.mean(eta)
         return 2.0 * (mu - y), 2.0 * mu * (1.0 - mu)
+
+    def first_derivative(self, y: Floats, eta: Floats) -> Floats:
+        """2(μ − y)."""
+        return 2.0 * (self.mean(eta) - y)
 
 
 class Probit(ProbabilityLink):
