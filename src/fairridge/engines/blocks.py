@@ -32,6 +32,10 @@ LONGEST, BLOCKS_EACH = 8, 3
 # Columns up to which one thread suffices for all but the passes over rows. Measured on 2 cores: a
 # fit of 900 levels takes half of the processor time that two threads spend, and less wall time.
 FEW_COLUMNS = 1024
+# Columns of a gaussian model, which is solved once, between which one thread is worth asking for:
+# of fewer no thread is woken, and of more, matrices need all of them. On a busy machine the
+# singular values of 100 columns took two threads 10 to 100 ms, and one of them 2.
+WAKING, LARGE = 16, 256
 # Levels up to which comparing every code with each takes less time than finding its place.
 FEW_LEVELS = 16
 # Rows from which threads cost less than they save, for each column.
@@ -156,7 +160,10 @@ def threads_for_blocks(n_columns: int) -> Iterator[None]:
 
 def threads_for_passes(engine: Any, family: Any) -> AbstractContextManager[None]:
     """Share the cores: a gaussian model is all matrices, the others are passes over rows."""
-    return nullcontext() if family.least_squares else threads_for_blocks(len(engine.names))
+    n_columns = len(engine.names)
+    if family.least_squares and not WAKING < n_columns <= LARGE:
+        return nullcontext()
+    return threads_for_blocks(n_columns)
 
 
 def in_threads(
