@@ -106,6 +106,7 @@ def classes_of(package: ModuleType, matches: Matches) -> set[type]:
     modules = [
         import_module(found.name)
         for found in walk_packages(package.__path__, f"{package.__name__}.")
+        if not found.name.endswith("triton_kernels")  # functions only, and they need Triton
     ]
     return {
         value

@@ -155,6 +155,11 @@ def joined(arrays: Sequence[Any], axis: int) -> Any:
     return np.concatenate(arrays, axis) if xp is np else xp.concat(list(arrays), axis=axis)
 
 
+def side_by_side(arrays: Sequence[Any]) -> Any:
+    """Return columns side by side, each written in one piece: a GPU reads few of them faster."""
+    return joined([array.T for array in arrays], axis=0).T
+
+
 def has_views(array: Any) -> bool:
     """Whether some rows of an array are a view of it; in JAX they are a copy."""
     return not compat().is_jax_array(array)

@@ -6,13 +6,20 @@ import pkgutil
 
 import fairridge
 
-# Threads by their number, special functions by the name of a library.
-NAMED = {"fairridge.engines.blocks._pool", "fairridge._arrays._special"}
+# Threads by their number, special functions by the name of a library, GPUs by theirs.
+NAMED = {
+    "fairridge.engines.blocks._pool",
+    "fairridge._arrays._special",
+    "fairridge.engines.device_products._multiplies",
+    "fairridge.engines.device_products._properties",
+}
+# A program, and kernels, which need Triton.
+NOT_IMPORTED = ("__main__", "triton_kernels")
 
 
 def modules():
     for found in pkgutil.walk_packages(fairridge.__path__, "fairridge."):
-        if not found.name.endswith("__main__"):
+        if not found.name.endswith(NOT_IMPORTED):
             yield importlib.import_module(found.name)
 
 

@@ -223,6 +223,15 @@ def test_collinear_columns_go_back_to_the_rows(library, rows):
     compared(FairRidgeRegressor(predictor_penalty=1e-9), library, Z, eta)
 
 
+@pytest.mark.parametrize("model", [FairRidgeRegressor(), FairRidgeClassifier()])
+def test_of_many_columns_half_of_a_symmetric_product_suffices(library, rows, model):
+    (Z, eta), rng = rows, np.random.default_rng(1)
+    more = rng.normal(size=(len(Z), 90)) + 0.2 * Z[:, :1]
+    y = eta + more[:, 3] - more[:, 80] + 3.0 * rng.logistic(size=len(Z))
+    y = y if isinstance(model, FairRidgeRegressor) else y > 0.0
+    compared(model, library, np.column_stack([Z, more]), y)
+
+
 def test_levels_that_decide_the_response_are_isolated(library, rows):
     (Z, eta), rng = rows, np.random.default_rng(1)
     y = (eta + rng.logistic(size=len(eta)) > 0).astype(float)

@@ -13,9 +13,9 @@ import numpy as np
 from fairridge._arrays import (
     as_float64,
     has_views,
-    joined,
     namespace,
     placed,
+    side_by_side,
     slices,
     to_device,
     to_host,
@@ -301,7 +301,7 @@ class DeviceEngine:
             rows = family.deviance_terms(block.y, here, block.weights, order)
             more = [family.deviance_terms(block.y, eta, block.weights, 1) for eta in elsewhere]
             terms = [rows, *more]
-            vectors = joined([each.gradient for each in terms], axis=1)
+            vectors = side_by_side([each.gradient for each in terms])
             deviances = stacked([each.deviance for each in terms])
             if rows.curvature is None:
                 return Z.products_on_device(vectors, deviances)

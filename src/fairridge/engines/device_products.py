@@ -1,0 +1,127 @@
+"""Products of many rows with few vectors: one read of the rows, whatever their type.
+
+Libraries multiply arrays of one type, so that rows in float32 would be written as float64
+before they are read; and a product with a few vectors reads rows more slowly than a GPU
+can. Kernels of our own do neither: on an H200 they take a fifth of the time in float32, and
+two thirds to three quarters in float64. They need torch, a GPU that multiplies matrices of
+float64 (NVIDIA's A100, H100, H200, B200), and Triton, which comes with such a torch.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from fairridge._arrays import compat
+
+# The first Triton that multiplies matrices of float64 in the GPU's units for that.
+TRITON = (3, 6)
+# Vectors, and columns, that a kernel has registers for.
+MOST_VECTORS, MOST_COLUMNS = 8, 256
+# Columns up to which libraries read as fast: rows in float64, and others.
+NARROW, NARROW_CONVERTED = 64, 16
+# Numbers below which starting a kernel takes longer than the library's product.
+FEW_NUMBERS = 1 << 22
+# Numbers that a program reads at once, and programs for each processor of the GPU.
+AT_ONCE, PROGRAMS = 2048, 16
+
+
+def times(columns: Any, shift: Any, coefficients: Any) -> Any:
+    """Return (columns − shift)·coefficients in float64, of shape (n, m); None without a kernel.
+
+    Parameters
+    ----------
+    columns : array of shape (n, k)
+        Rows, of any library and type.
+    shift : array of shape (k,) or None
+        What to subtract, in float64; None for nothing.
+    coefficients : array of shape (k, m)
+        What to multiply with, in float64.
+    """
+    (n, k), m = columns.shape, coefficients.shape[1]
+    if not _reads(columns, m):
+        return None
+    found = coefficients.new_empty((m, n)).T
+    sizes, programs = _sizes(columns)
+    with _on(columns):
+        _kernels().times_kernel[(programs,)](
+            columns, columns.stride(0), shift, coefficients.contiguous(), found, n, k, m,
+            **sizes, num_warps=1,
+        )  # fmt: skip
+    return found
+
+
+def products(columns: Any, shift: Any, vectors: Any) -> Any:
+    """Return vectorsᵀ(columns − shift) in float64, of shape (m, k); None without a kernel.
+
+    Parameters
+    ----------
+    columns : array of shape (n, k)
+        Rows, of any library and type.
+    shift : array of shape (k,) or None
+        What to subtract, in float64; None for nothing.
+    vectors : array of shape (n, m)
+        What to multiply with, in float64.
+    """
+    (n, k), m = columns.shape, vectors.shape[1]
+    if not _reads(columns, m):
+        return None
+    sizes, programs = _sizes(columns)
+    found = vectors.new_empty((programs, MOST_VECTORS, sizes["WIDTH"]))
+    with _on(columns):
+        _kernels().products_kernel[(programs,)](
+            columns, columns.stride(0), shift, vectors, vectors.stride(0), vectors.stride(1),
+            found, n, k, m, **sizes, num_warps=4,
+        )  # fmt: skip
+    return found.sum(0)[:m, :k]
+
+
+def _reads(columns: Any, n_vectors: int) -> bool:
+    """Whether there are kernels for some rows, and worth their while."""
+    if not compat().is_torch_array(columns) or not columns.is_cuda:
+        return False
+    n, k = columns.shape
+    narrow = NARROW if columns.element_size() == 8 else NARROW_CONVERTED
+    fits = narrow < k <= MOST_COLUMNS and 0 < n_vectors <= MOST_VECTORS
+    # Triton does not compile float64 products of numbers that were read as float16.
+    real = columns.is_floating_point() and columns.element_size() >= 4
+    readable = real and columns.stride(1) == 1 and n * k >= FEW_NUMBERS
+    return fits and readable and _multiplies(columns.device)
+
+
+def _sizes(columns: Any) -> tuple[dict[str, int], int]:
+    """Return what kernels are compiled for, and the number of programs."""
+    n, k = columns.shape
+    width = 1 << (k - 1).bit_length()
+    rows = max(16, AT_ONCE // width)  # 16 are the fewest that matrix units take
+    sizes = {"WIDTH": width, "VECTORS": MOST_VECTORS, "ROWS": rows}
+    processors = _properties(columns.device).multi_processor_count
+    return sizes, min(PROGRAMS * processors, -(-n // rows))
+
+
+@cache
+def _kernels() -> Any:
+    return import_module("fairridge.engines.triton_kernels")
+
+
+@cache
+def _multiplies(device: Any) -> bool:
+    """Whether a GPU has units that multiply matrices of float64, and Triton uses them."""
+    try:
+        version = import_module("triton").__version__
+    except ImportError:
+        return False
+    properties = _properties(device)
+    new = tuple(int(part) for part in version.split(".")[:2]) >= TRITON
+    return new and properties.major >= 8 and properties.minor == 0
+
+
+@cache
+def _properties(device: Any) -> Any:
+    return import_module("torch").cuda.get_device_properties(device)
+
+
+def _on(columns: Any) -> Any:
+    """Make the GPU of some rows the current one."""
+    return import_module("torch").cuda.device(columns.device)
