@@ -5,7 +5,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.models import factorize, fair_basis
+from fairridge.models import Coordinates, factorize, fair_basis
 from fairridge.models.basis import _condition_of_triangle
 
 
@@ -103,3 +103,21 @@ def test_the_condition_of_hundreds_of_levels_is_not_overestimated():
     root = np.linalg.qr(levels, mode="r")
     expected = np.linalg.cond(root) ** 2
     assert 0.8 * expected < _condition_of_triangle(root) < 1.01 * expected
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("collinear", [False, True])
+def test_coordinates_and_raw_coefficients_are_each_others(data, standardize, collinear):
+    S, X, y = data
+    X = np.column_stack([X, X[:, 0] - X[:, 1]]) if collinear else X
+    _, basis = basis_of(S, X, y, standardize)
+    coordinates = Coordinates(basis, 2, by_column=False)
+    theta = np.random.default_rng(0).normal(size=coordinates.size)
+    raw = coordinates.raw(theta)
+    np.testing.assert_allclose(coordinates.theta(raw), theta, rtol=1e-10, atol=1e-12)
+    # η is that of S and of what it leaves of X.
+    level, alpha, beta = coordinates.split(theta.reshape(2, -1))
+    centered, U, _ = written_out(S, X)
+    columns = np.hstack([centered, X - X.mean(0)])
+    known = level + centered @ alpha.T + U @ beta.T
+    np.testing.assert_allclose(raw[:, 0] + columns @ raw[:, 1:].T, known, atol=1e-10)

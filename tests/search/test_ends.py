@@ -157,7 +157,8 @@ def test_levels_that_nearly_decide_the_outcome_have_a_minimum():
     assert found.n_iter_ < 60
     assert found.status_ == "inactive"
     assert found.deviance_ == pytest.approx(clone(model).fit(kept, y[open_]).deviance_, rel=1e-8)
-    # A bound that it meets by far costs as much.
+    # A bound that it meets by far costs as much: levels are counted, and no search for λ and
+    # coefficients together is tried, which would need a minimum.
     with pytest.warns(match="separate"):
         bounded = clone(model).set_params(unfairness=0.9).fit(frame, y)
-    assert bounded.n_iter_ <= found.n_iter_ + 5
+    assert bounded.n_iter_ <= found.n_iter_ + 1

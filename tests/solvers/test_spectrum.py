@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.linalg
 
-from fairridge.solvers.spectrum import block_diagonal, spectrum_of
+from fairridge.solvers.spectrum import block_diagonal, relative_eigenvectors, spectrum_of
 
 UNITS = np.array([1.0, 1e-17, 1e5, 1.0, 1.0, 1e-3])
 
@@ -38,3 +38,50 @@ def test_blocks_on_a_diagonal():
     np.testing.assert_array_equal(block_diagonal(blocks), scipy.linalg.block_diag(*blocks))
     assert block_diagonal(blocks[:1]) is blocks[0]
     assert block_diagonal([]).shape == (0, 0)
+
+
+def root_of(scatter):
+    """Return a triangular root with a row of zeros below, as beside a response."""
+    return np.vstack([np.linalg.cholesky(scatter).T, np.zeros((1, len(scatter)))])
+
+
+def test_a_large_root_of_a_scatter_is_decomposed_by_its_square():
+    Z = np.random.default_rng(0).normal(size=(600, 230))
+    root, ones = root_of(Z.T @ Z), np.ones(230)
+    slow, P, N = spectrum_of(root, ones, 1e-14)
+    fast, Q, M = spectrum_of(root, ones, 1e-14, of_scatter=True)
+    np.testing.assert_allclose(fast.eigenvalues, slow.eigenvalues, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(M), np.abs(N), atol=1e-14)
+    both = np.hstack([Q, M])
+    np.testing.assert_allclose(both.T @ both, np.eye(231), atol=1e-12)
+    response = root @ np.linspace(-1.0, 1.0, 230) + 0.1
+    for penalty in (0.0, 5.0):
+        found, known = fast.ridge(Q.T @ response, penalty), slow.ridge(P.T @ response, penalty)
+        np.testing.assert_allclose(found, known, atol=1e-13)
+
+
+def test_a_square_that_has_lost_digits_is_not_used():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(220, 220)))[0]
+    values = np.geomspace(1.0, 1e-6, 220)
+    root = np.linalg.qr(np.sqrt(values)[:, None] * Q)[1]
+    found, _, _ = spectrum_of(root * 1e3, np.ones(220), 1e-14, of_scatter=True)
+    np.testing.assert_allclose(found.eigenvalues, 1e6 * values, rtol=1e-11)
+
+
+def test_eigenvectors_relative_to_another_matrix():
+    rng = np.random.default_rng(0)
+    A, B = (a @ a.T for a in rng.normal(size=(2, 6, 9)))
+    values, vectors = relative_eigenvectors(A, B, 1e-13)
+    np.testing.assert_allclose(A @ vectors, B @ vectors * values, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ B @ vectors, np.eye(6), atol=1e-12)
+
+
+def test_directions_in_which_the_other_matrix_has_nothing_are_left_out():
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(6, 4))
+    A, B = np.diag(np.arange(1.0, 7.0)), half @ half.T
+    values, vectors = relative_eigenvectors(A, B, 1e-13)
+    assert len(values) == 4
+    np.testing.assert_allclose(vectors.T @ B @ vectors, np.eye(4), atol=1e-11)
+    np.testing.assert_allclose(vectors.T @ A @ vectors, np.diag(values), atol=1e-11)

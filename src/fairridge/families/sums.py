@@ -126,8 +126,10 @@ class GLMSums:
         move = np.append(0.0, gap)
         hessian = self.hessian
         if hessian is not None:
-            hessian = hessian + move[:, None, None] * hessian[:, :1]
-            hessian = hessian + hessian[..., :1] * move
+            moved = move[:, None, None] * hessian[:, :1]
+            moved += hessian
+            moved += moved[..., :1] * move
+            hessian = moved
         others = tuple(sums.recentered(gap) for sums in self.others)
         return GLMSums(self.deviance, self.gradient + self.gradient[:, :1] * move, hessian, others)
 

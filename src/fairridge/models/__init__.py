@@ -3,7 +3,7 @@
 from fairridge.models.basis import Factor, FairBasis, basis_on, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit, Separation, TrainingColumns
-from fairridge.models.isolation import DecidedLevel, Isolation, isolate
+from fairridge.models.isolation import DecidedLevel, Isolation, decided_levels, isolate
 
 __all__ = [
     "Coordinates",
@@ -15,6 +15,7 @@ __all__ = [
     "Separation",
     "TrainingColumns",
     "basis_on",
+    "decided_levels",
     "factorize",
     "fair_basis",
     "isolate",

@@ -56,6 +56,7 @@ class Factor:
     # directions below it are collinear to the precision of the data, of shape (k,).
     noise: Floats
     condition: float  # estimated condition number of the scaled scatter of [S, X]
+    of_scatter: bool = False  # whether R is a Cholesky factor, and not from the rows themselves
 
 
 def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
@@ -68,7 +69,8 @@ def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
         R = engine.qr_factor(moments.mean, scale)
         condition = _condition(R, n_targets)
     noise = rounding_noise(moments.mean, scale)
-    return Factor(moments.weight, moments.mean, scale, R, noise, condition)
+    of_scatter = cholesky is not None
+    return Factor(moments.weight, moments.mean, scale, R, noise, condition, of_scatter)
 
 
 def column_scale(moments: Moments) -> Floats:
@@ -293,7 +295,9 @@ def fair_basis(
     B = _on_sensitive(factor, q, last, (sensitive, P) if standardize else None)
     # What X and y have outside the span of S: the rows of R below those of S and, if S is
     # collinear, what R_SX has along N. The triangle is as small as the columns of U allow.
-    outside = triangular_factor(np.vstack([N.T @ factor.R[:q, q:], factor.R[q:, q:]]))
+    outside = factor.R[q:, q:]
+    if N.size:
+        outside = triangular_factor(np.vstack([N.T @ factor.R[:q, q:], outside]))
     R_U, r_U = outside[:, :-n_targets], outside[:, -n_targets:]
 
     # Standard deviations of U and of X, in units of the spread of X. U is a difference, X − SB,
@@ -307,7 +311,9 @@ def fair_basis(
     R_U, spread_U = np.where(in_span, 0.0, R_U), np.where(in_span, 1.0, spread)
     unit = spread_U * scale_X
     scale_U = unit if standardize else np.ones(last - q)
-    predictors, P_U, N_U = spectrum_of(R_U * scale_X, scale_U, noise_U / spread_U, unit)
+    predictors, P_U, N_U = spectrum_of(
+        R_U * scale_X, scale_U, noise_U / spread_U, unit, of_scatter=factor.of_scatter
+    )
     rest = N_U.T @ r_U * scale_y
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)

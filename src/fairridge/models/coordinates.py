@@ -156,7 +156,7 @@ class Coordinates:
         if M is None:
             return self.to_raw.T @ (matrices @ self.to_raw)
         flat = matrices.reshape(-1, *matrices.shape[-2:])
-        changed = np.stack([M.T @ (M.T @ H.T).T for H in flat])
+        changed = np.stack([(M.T @ (M.T @ H).T).T for H in flat])
         return changed.reshape(*matrices.shape[:-2], M.shape[1], M.shape[1])
 
     @cached_property

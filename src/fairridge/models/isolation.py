@@ -219,7 +219,7 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
     isolated: tuple[DecidedLevel, ...] = ()
     kept, removed = engine, 0.0
     total = float(engine.weights.sum()) if in_memory(engine) else engine.moments().weight
-    while new := _decided(kept, family):
+    while new := decided_levels(kept, family):
         isolated += new
         levels = tuple(decided.level for decided in new)
         removed += kept.sum_of(partial(_weight_in, levels=levels))
@@ -247,7 +247,7 @@ def _require_numbers(rows: Rows) -> None:
         MemoryEngine(rows).moments()
 
 
-def _decided(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
+def decided_levels(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
     """Return the levels whose rows all have one outcome: counted, if sums suggest it."""
     levels = _candidates(engine, family)
     if not levels:

@@ -238,7 +238,7 @@ class GLMProblem(PenalizedProblem):
     def _jointly(self, definition: Definition, bounds: Floats) -> dict[float, Choice]:
         """Choose λ(r) and find the coefficients in the same passes, if that is possible."""
         minima, family = self.minima, self.family
-        if not self._is_predictable(definition):
+        if not self._is_predictable(definition) or minima.has_decided_levels:
             return {}
         by_variance = is_variance_share(definition, family)
 

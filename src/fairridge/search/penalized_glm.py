@@ -10,15 +10,15 @@ from typing import TypeVar
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import Engine, binary_columns
+from fairridge.engines import Engine, binary_columns, in_memory
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, RowFunction
-from fairridge.models import Coordinates, Separation
+from fairridge.models import Coordinates, Separation, decided_levels
 from fairridge.models.spaces import Space
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CLOSE, FLAT, SHARE_OF_ROWS
-from fairridge.solvers.spectrum import is_definite
+from fairridge.solvers.spectrum import is_definite, relative_eigenvectors
 
 # A rough minimum: coefficients to about six digits, enough to see which side of a bound it is on.
 ROUGH = 1e-12
@@ -40,6 +40,8 @@ TINY = 1e-9
 NEAR_ENOUGH = 1e-5
 # Passes after which a search that started from a sample starts anew, without it.
 MOST_PASSES = 20
+# Columns from which a pass with its Hessian costs more than counting levels.
+MANY_COLUMNS = 200
 # Hessians of all rows to remember.
 MOST_SEEN = 8
 # Decrease promised by a Newton step, relative to the deviance, that may be left at a minimum.
@@ -434,6 +436,17 @@ class PenalizedGLM:
         if point is not None:
             self._rough[lambda_] = point
 
+    @cached_property
+    def has_decided_levels(self) -> bool:
+        """Whether levels are known to have no finite coefficients: of many columns, by counting.
+
+        Of few, a search finds out as soon.
+        """
+        engine, settings = self.engine, self.settings
+        many = len(engine.names) >= MANY_COLUMNS and in_memory(engine)
+        bent = settings.predictor_penalty > 0.0 or self.space.compressed
+        return many and not bent and bool(decided_levels(engine, self.family))
+
     def _is_loose(self, objective: Objective, point: Point) -> bool:
         """Whether a minimum may depend on where its search started."""
         return len(self._flattened(objective, point, LOOSE)[1]) > 0
@@ -472,14 +485,10 @@ class PenalizedGLM:
         # In the usual case every direction keeps its curvature, and a Cholesky factor shows it.
         if is_definite(after - below * before):
             return np.zeros((len(point.theta), 0)), np.zeros(0)
-        sizes, vectors = np.linalg.eigh(before)
         # Collinear columns had no curvature to lose.
-        there = sizes > ROUNDING_OF_CURVATURE * sizes[-1]
-        # In these coordinates the null model has a curvature of one in every direction.
-        white = vectors[:, there] / np.sqrt(sizes[there])
-        kept, vectors = np.linalg.eigh(white.T @ after @ white)
+        kept, vectors = relative_eigenvectors(after, before, ROUNDING_OF_CURVATURE)
         lost = np.zeros((len(point.theta), int(np.count_nonzero(kept < below))))
-        lost[free] = (white @ vectors[:, kept < below]) / scale[:, None]
+        lost[free] = vectors[:, kept < below] / scale[:, None]
         return lost, kept[kept < below]
 
     def _nearest(self, lambda_: float, objective: Objective) -> Point:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -117,11 +118,19 @@ class Objective:
 
     def penalty(self, theta: Floats) -> float:
         """Return θᵀQθ + Σ l1ⱼ|θⱼ|."""
-        return float(theta @ self.quadratic @ theta + self.l1 @ np.abs(theta))
+        smooth = float(theta @ self.quadratic @ theta) if self._is_penalized else 0.0
+        return smooth + float(self.l1 @ np.abs(theta))
+
+    @cached_property
+    def _is_penalized(self) -> bool:
+        """Whether there is a quadratic penalty, which with many columns takes time to multiply."""
+        return bool(self.quadratic.any())
 
     def slope(self, point: Point) -> Floats:
         """Return the gradient of deviance and quadratic penalty, but for directions left alone."""
-        slope = point.gradient + 2.0 * self.quadratic @ point.theta
+        slope = point.gradient.copy()
+        if self._is_penalized:
+            slope += 2.0 * (self.quadratic @ point.theta)
         if point.separated is not None:
             slope -= point.separated.T @ (point.separated @ slope)
         return slope
@@ -129,8 +138,9 @@ class Objective:
     def step(self, point: Point) -> tuple[Floats, float]:
         """Return the Newton step and the decrease it promises."""
         free, slope = self.free, self.slope(point)
-        H = self._hessian(point)[np.ix_(free, free)]
-        step = np.zeros_like(point.theta)
+        H, step = self._hessian(point), np.zeros_like(point.theta)
+        if len(free) < len(H):
+            H = H[np.ix_(free, free)]
         if self.l1.any():
             step[free] = proximal_step(H, slope[free], point.theta[free], self.l1[free])
         else:
@@ -145,7 +155,9 @@ class Objective:
 
     def _hessian(self, point: Point) -> Floats:
         """Hessian of deviance and quadratic penalty, stiff in directions left alone."""
-        H = point.hessian + 2.0 * self.quadratic
+        H = point.hessian.copy()
+        if self._is_penalized:
+            H += 2.0 * self.quadratic
         typical = self._typical(point)
         H[np.diag_indices_from(H)] += NEGLIGIBLE_CURVATURE * typical
         if point.separated is not None:
@@ -340,9 +352,23 @@ def _restricted(objective: Objective, start: Point) -> Point:
 
 def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -> Point:
     """Evaluate at θ; without a new Hessian the one before learns from the gradient."""
-    deviance, gradient, hessian = objective.evaluate(theta, order)
+    return _moved(objective, before, theta, objective.evaluate(theta, order))
+
+
+def _moved(
+    objective: Objective,
+    before: Point,
+    theta: Floats,
+    found: tuple[float, Floats, Floats | None],
+    *,
+    learns: bool = True,
+) -> Point:
+    """Return the point at θ with what was found there; its Hessian may learn from the gradient."""
+    deviance, gradient, hessian = found
     if hessian is None:
-        hessian = hessian_at(theta, before, gradient, objective.nearby, objective.unit)
+        hessian = before.hessian
+        if learns:
+            hessian = hessian_at(theta, before, gradient, objective.nearby, objective.unit)
     return replace(
         before,
         theta=theta,
@@ -379,18 +405,19 @@ def _shortened(objective: Objective, state: _NewtonState) -> tuple[Point | None,
     point, order = state.point, 2 if state.renew else 1
     before = objective.value(point)
     slack = (1e-13 if state.decrease > BLIND * state.scale else 1e-9) * (state.unit + abs(before))
-    length, trial = state.length, point
-    for _ in range(30):
+    length = state.length
+    for trials in range(30):
         theta = point.theta + length * state.step
         # A full step is usual, and a Hessian with it saves a pass; after that it would not.
-        counted = replace(point, passes=trial.passes)
-        trial = _evaluated(objective, counted, theta, order if length >= 1.0 else 1)
-        after = objective.value(trial)
+        found = objective.evaluate(theta, order if length >= 1.0 else 1)
+        after = found[0] + objective.penalty(theta)
         if (
             np.isfinite(after)
             and after <= before - 1e-4 * min(length, 1.0) * state.decrease + slack
         ):
-            return trial, length
+            counted = replace(point, passes=point.passes + trials)
+            # A part of a step gets a new Hessian anyway, where every step takes one.
+            return _moved(objective, counted, theta, found, learns=not state.renew), length
         if length > 1.0:
             length = 1.0
         else:

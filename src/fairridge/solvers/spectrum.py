@@ -19,6 +19,9 @@ from fairridge._typing import Floats
 
 # Length of a column, relative to the longest in units of their spread, that is rounding.
 CONSTANT = 1e-12
+# Columns from which the time of a singular value decomposition counts, and the least eigenvalue,
+# relative to the largest, at which those of the square keep ten digits.
+MANY, CLEAR = 200, 1e-5
 # Columns that are compared at once with all directions found before.
 PANEL = 64
 
@@ -97,7 +100,12 @@ class Spectrum:
 
 
 def spectrum_of(
-    root: Floats, scale: Floats, noise: float | Floats, unit: Floats | None = None
+    root: Floats,
+    scale: Floats,
+    noise: float | Floats,
+    unit: Floats | None = None,
+    *,
+    of_scatter: bool = False,
 ) -> tuple[Spectrum, Floats, Floats]:
     """Decompose a square root of ZᵀZ.
 
@@ -115,6 +123,8 @@ def spectrum_of(
         below what it contributes to its direction, relative to the largest, is zero.
     unit : ndarray of shape (k,), optional
         Spread of the columns, `scale` by default.
+    of_scatter : bool
+        Whether the root was computed from ZᵀZ, and has no more digits than that.
 
     Returns
     -------
@@ -130,7 +140,8 @@ def spectrum_of(
     if not scaled.size or not np.any(scaled):
         empty = Spectrum(np.zeros(0), np.zeros((k, 0)), scale, tuple(range(k)))
         return empty, np.zeros((m, 0)), np.eye(m)
-    P, values, At = np.linalg.svd(scaled, full_matrices=True)
+    decomposed = _from_squares(scaled) if of_scatter else None
+    P, values, At = decomposed or np.linalg.svd(scaled, full_matrices=True)
     of_direction = np.linalg.norm(At[: len(values)] * noise, axis=1)
     kept = values > of_direction * values[0]
     rank = int(np.count_nonzero(kept))
@@ -143,6 +154,41 @@ def spectrum_of(
     size = np.linalg.norm(scaled, axis=0)
     A[size <= CONSTANT * size.max()] = 0.0  # else they have rounding errors of the others
     return Spectrum(values**2, A, scale, _dependent(scaled, rank)), P, N
+
+
+def _from_squares(root: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Return the singular value decomposition of a large root from the eigenvectors of its square.
+
+    In half of the time. None for roots of few columns, or if the square has lost digits; rows
+    below the columns must be zero, as those of a triangle are.
+    """
+    m, k = root.shape
+    if k < MANY or m < k or root[k:].any():
+        return None
+    squares, A = np.linalg.eigh(root.T @ root)
+    if not squares[0] > CLEAR * squares[-1]:
+        return None
+    values, A = np.sqrt(squares[::-1]), np.ascontiguousarray(A[:, ::-1])
+    P = np.eye(m)
+    P[:k, :k] = root[:k] @ A / values
+    return P, values, A.T
+
+
+def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tuple[Floats, Floats]:
+    """Return eigenvalues of one positive matrix relative to another, smallest first, and vectors v.
+
+    They have vᵀ·before·v = 1. Directions in which `before` has none but a rounding error, relative
+    to its largest eigenvalue, are left out.
+    """
+    least = rounding * float(np.abs(before).sum(axis=0).max(initial=0.0))
+    if is_definite(before - least * np.eye(len(before))):
+        values, vectors = scipy.linalg.eigh(after, before, check_finite=False)
+        return values, vectors
+    sizes, vectors = np.linalg.eigh(before)
+    there = sizes > rounding * sizes[-1]
+    white = vectors[:, there] / np.sqrt(sizes[there])
+    values, vectors = np.linalg.eigh(white.T @ after @ white)
+    return values, white @ vectors
 
 
 def _rescaled(P: Floats, root: Floats, factors: Floats) -> tuple[Floats, Floats, Floats]:
@@ -290,7 +336,8 @@ def curvature_scale(H: Floats) -> Floats:
 def solve_definite(H: Floats, b: Floats) -> Floats:
     """Solve a positive definite system, which rounding may have left indefinite."""
     scale = curvature_scale(H)
-    scaled = H / np.outer(scale, scale)
+    scaled = H / scale
+    scaled /= scale[:, None]
     try:
         factor = scipy.linalg.cho_factor(scaled, check_finite=False)
         return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
