@@ -15,12 +15,13 @@ def test_arrays_without_kernels_are_left_to_their_library():
 
 
 @pytest.fixture
-def torch():
+def torch(monkeypatch):
     found = pytest.importorskip("torch", reason="torch is not installed")
     if not found.cuda.is_available():
         pytest.skip("there is no GPU")
     if not device_products._multiplies(found.device("cuda", 0)):
         pytest.skip("this GPU, or its Triton, has no units that multiply float64")
+    monkeypatch.setattr(device_products, "FEW", device_products.FEW_CONVERTED)
     return found
 
 

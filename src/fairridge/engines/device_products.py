@@ -19,10 +19,10 @@ from fairridge._arrays import compat
 TRITON = (3, 6)
 # Vectors, and columns, that a kernel has registers for.
 MOST_VECTORS, MOST_COLUMNS = 8, 256
-# Columns up to which libraries read as fast: rows in float64, and others.
+# Columns up to which libraries read as fast, and numbers below which starting a kernel takes
+# longer than their products: of rows in float64, and of others.
 NARROW, NARROW_CONVERTED = 64, 16
-# Numbers below which starting a kernel takes longer than the library's product.
-FEW_NUMBERS = 1 << 22
+FEW, FEW_CONVERTED = 1 << 28, 1 << 22
 # Numbers that a program reads at once, and programs for each processor of the GPU.
 AT_ONCE, PROGRAMS = 2048, 16
 
@@ -82,11 +82,12 @@ def _reads(columns: Any, n_vectors: int) -> bool:
     if not compat().is_torch_array(columns) or not columns.is_cuda:
         return False
     n, k = columns.shape
-    narrow = NARROW if columns.element_size() == 8 else NARROW_CONVERTED
+    whole = columns.element_size() == 8
+    narrow, few = (NARROW, FEW) if whole else (NARROW_CONVERTED, FEW_CONVERTED)
     fits = narrow < k <= MOST_COLUMNS and 0 < n_vectors <= MOST_VECTORS
     # Triton does not compile float64 products of numbers that were read as float16.
     real = columns.is_floating_point() and columns.element_size() >= 4
-    readable = real and columns.stride(1) == 1 and n * k >= FEW_NUMBERS
+    readable = real and columns.stride(1) == 1 and n * k >= few
     return fits and readable and _multiplies(columns.device)
 
 

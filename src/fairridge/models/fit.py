@@ -162,6 +162,10 @@ class Fit:
             return self._variance_of(self.U, self.beta)
         return float(np.sum(self.basis.predictor_variance(self.beta)))
 
+    def remember(self, **properties: float) -> None:
+        """Take properties that were computed elsewhere, instead of computing them when read."""
+        vars(self).update(properties)
+
     def _variance_of(self, columns: Floats, coefficients: Floats) -> float:
         centered = columns - np.average(columns, axis=0, weights=self.weights)
         scores = centered @ np.atleast_2d(coefficients).T
