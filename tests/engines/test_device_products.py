@@ -48,8 +48,19 @@ def test_kernels_multiply_as_float64_arrays_do(torch, n, k, dtype):
             assert torch.equal(products(rows, shift, again), products(rows, shift, again))
 
 
-@pytest.mark.parametrize("shape", [(100, 105), (50_000, 300), (50_000, 8)])
+@pytest.mark.parametrize("shape", [(100, 105), (50_000, 300), (600_000, 8)])
 def test_small_narrow_and_very_wide_rows_have_no_kernel(torch, shape):
     rows = torch.ones(shape, dtype=torch.float32, device="cuda")
     coefficients = torch.ones(shape[1], 1, dtype=torch.float64, device="cuda")
     assert times(rows, None, coefficients) is None
+
+
+def test_rows_are_left_to_the_library_where_kernels_do_not_compile(torch, monkeypatch):
+    def fail():
+        raise RuntimeError("Failed to find C compiler.")
+
+    monkeypatch.setattr(device_products, "_kernels", fail)
+    device_products._multiplies.cache_clear()
+    rows = torch.ones((50_000, 105), dtype=torch.float32, device="cuda")
+    assert times(rows, None, torch.ones(105, 1, dtype=torch.float64, device="cuda")) is None
+    device_products._multiplies.cache_clear()

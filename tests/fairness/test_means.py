@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
+from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
 from fairridge.datasets import load_adult
@@ -136,11 +137,17 @@ def test_means_of_one_row_do_not_vary(seed):
     assert fitted.deviance_ <= 1e-6  # of separated rows
 
 
+def two_of_a_class():
+    """Return X, y and S: two rows of class 1, which differ in S and are not the last in it."""
+    X, y = np.random.default_rng(2).normal(size=(12, 2)), np.zeros(12, dtype=bool)
+    y[[4, 7]] = True
+    return X, y, np.linspace(-1.0, 1.0, 12)[:, None]
+
+
 @pytest.mark.parametrize("r", [0.99, 0.3, 0.0])
 def test_S_explains_all_of_two_rows_or_nothing(r):
     """Shares of means of two rows are 1, until they are alike."""
-    rng = np.random.default_rng(2)
-    S, X, y = rng.normal(size=(12, 1)), rng.normal(size=(12, 2)), np.arange(12) % 6 == 3
+    X, y, S = two_of_a_class()
     fitted = FairRidgeClassifier(r, definition="mean-opportunity", predictor_penalty=1.0)
     fitted.fit(X, y, sensitive_features=S)
     assert (fitted.status_, fitted.unfairness_, fitted.lambda_) == ("converged", 0.0, np.inf)
@@ -150,6 +157,27 @@ def test_S_explains_all_of_two_rows_or_nothing(r):
     fair.fit(X, y, sensitive_features=S)
     np.testing.assert_allclose(fitted.coef_, fair.coef_, rtol=1e-9)
     assert fitted.deviance_ < -2.0 * np.sum(np.log(np.where(y, y.mean(), 1.0 - y.mean())))
+
+
+@pytest.mark.parametrize("r", [0.0, 0.05, 0.5])
+def test_repeated_rows_are_explained_in_full_like_weighted_ones(r):
+    X, y, S = two_of_a_class()
+    model = FairRidgeClassifier(r, definition="mean-opportunity", predictor_penalty=2.0)
+    weighted = clone(model).fit(X, y, sensitive_features=S, sample_weight=np.full(12, 3.0))
+    thrice = [np.repeat(columns, 3, axis=0) for columns in (X, y, S)]
+    repeated = model.fit(*thrice[:2], sensitive_features=thrice[2])
+    assert (repeated.status_, repeated.unfairness_) == ("converged", 0.0)
+    np.testing.assert_allclose(repeated.coef_, weighted.coef_, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_separated_classes_of_many_rows_have_no_share():
+    """One of the rows may have all that is left of the deviance."""
+    S = np.sort(np.random.default_rng(6).normal(size=15))[:, None]
+    fitted = FairRidgeClassifier(0.0, definition="mean-opportunity", separation="warn")
+    fitted.fit(np.ones((15, 1)), np.r_[np.zeros(13, int), 1, 2], sensitive_features=S)
+    assert fitted.deviance_ < 1e-8
+    assert fitted.status_ == "inactive"
 
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")

@@ -34,7 +34,7 @@ LONGEST, BLOCKS_EACH = 8, 3
 FEW_COLUMNS = 1024
 # Columns of a gaussian model, which is solved once, between which one thread is worth asking for:
 # of fewer no thread is woken, and of more, matrices need all of them. On a busy machine the
-# singular values of 100 columns took two threads 10 to 100 ms, and one of them 2.
+# singular values of 100 columns took two threads 10 to 100 ms; one thread took 2.
 WAKING, LARGE = 16, 256
 # Levels up to which comparing every code with each takes less time than finding its place.
 FEW_LEVELS = 16
@@ -159,7 +159,7 @@ def threads_for_blocks(n_columns: int) -> Iterator[None]:
 
 
 def threads_for_passes(engine: Any, family: Any) -> AbstractContextManager[None]:
-    """Share the cores: a gaussian model is all matrices, the others are passes over rows."""
+    """Share the cores: large gaussian models are all matrices, the others passes over rows."""
     n_columns = len(engine.names)
     if family.least_squares and not WAKING < n_columns <= LARGE:
         return nullcontext()

@@ -92,7 +92,7 @@ def _products_of_few(left: Any, right: Any) -> Any:
 def _upper_half(left: Any, right: Any) -> tuple[Any, Any]:
     """Return the first rows of leftᵀ·right, and the corner below them, if the rest is symmetric.
 
-    Without the rest, products of 105 columns take 94 % of the time, and of many columns 75 %.
+    Without the rest, products of 105 columns took 94 % of the time on an H200.
     """
     k = left.shape[1]
     last = k // 2 // WHOLE * WHOLE if k >= WORTH_HALVES and has_views(left) else 0

@@ -17,9 +17,11 @@ from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit
 from fairridge.solvers.spectrum import block_diagonal, explained_by_sensitive, whitening
 
-# Variance of means, relative to the square of their size, that is none: of rounding, or of
-# probabilities of separated classes, which differ from one by as much as the deviance from zero.
+# Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-20
+# The same of probabilities of separated classes, which differ from one by as much as the deviance
+# from zero; and the deviance per weight at which classes are.
+NOTHING_OF_SEPARATED, SEPARATED = 1e-16, 1e-9
 # What S explains of means that are all alike, relative to the square of their size: rounding.
 ALIKE = 1e-28
 # R² that is nothing but rounding: correlations below 10⁻¹².
@@ -332,15 +334,6 @@ class MeanForm:
         """Return a, for Σ w μ[1, s] of shape (K, 1+q)."""
         return self.map @ products.ravel()
 
-    @property
-    def is_saturated(self) -> bool:
-        """Whether S explains all of any means, as it does of those of two rows that differ in S.
-
-        Then R² is 1, or 0 where means do not vary.
-        """
-        free = float(np.maximum(self.counts - 1.0, 0.0).sum())
-        return len(self.map) > 0 and len(self.map) + len(self.of_controls) >= free
-
     def variance(self, sums: MeanSums) -> float:
         """Return Σ p VAR(μ), or what controls do not explain of it; 0 if that is rounding.
 
@@ -352,7 +345,9 @@ class MeanForm:
         total = float(self.shares @ (sums.scatter / self.weights))
         b = self.of_controls @ sums.products.ravel()
         value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
-        return value if value > max(NOTHING * size, least) else 0.0
+        separated = sums.deviance <= SEPARATED * float(self.weights.sum())
+        least = max(least, (NOTHING_OF_SEPARATED if separated else NOTHING) * size)
+        return value if value > least else 0.0
 
     def variance_slope(self, sums: MeanSums, squares: Floats, jacobian: Floats) -> Floats:
         """Return the derivative of `variance`.
@@ -368,7 +363,7 @@ class MeanForm:
         """
         mean_slopes = jacobian.reshape(len(sums.weights), -1, jacobian.shape[1])[:, 0]
         weights = (2.0 * self.shares / self.weights)[:, None]
-        mean = (sums.products[:, 0] / self.weights)[:, None]
+        mean = sums.mean[:, None]
         b = self.of_controls @ sums.products.ravel()
         slope: Floats = (weights * (squares - mean * mean_slopes)).sum(axis=0)
         return slope - 2.0 * b @ (self.of_controls @ jacobian)

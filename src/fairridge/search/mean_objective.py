@@ -35,6 +35,8 @@ from fairridge.solvers.trust_region import descend
 NEAR, LIMIT = 1e-6, 1e-11
 # Excess of a total over that of the response, relative to it, which is nothing.
 BALANCED = 1e-11
+# Shares that may be all, with the rounding of means that hardly vary, and that are.
+NEARLY_ALL, ALL = 1.0 - 1e-6, 1.0 - 1e-10
 # Penalty on totals in a descent, relative to how much the deviance itself resists,
 FIRM = 100.0
 # and Newton steps from a point near a minimum.
@@ -217,7 +219,7 @@ class MeanObjective:
             self.explained(sums),
             [L @ jacobian for L in self._maps],
             self._variance(sums),
-            0.0 * slope if self.is_saturated else slope,
+            np.zeros_like(slope) if self.is_saturated else slope,
         )
 
     def _without_gone(self, at: Means) -> Means:
@@ -492,9 +494,35 @@ def mean_objective(
     forms = [mean_form(free, minima.basis, means.n_bounded)]
     balance = _balance(minima, means, free, elsewhere)
     prices = np.zeros(len(balance.target))
-    objective = MeanObjective(minima, means, forms, balance, point, free, prices, point.separated)
-    objective = replace(objective, is_saturated=forms[0].is_saturated)
+    objective = MeanObjective(
+        minima,
+        means,
+        forms,
+        balance,
+        point,
+        free,
+        prices,
+        point.separated,
+        is_saturated=_is_saturated(blank, forms[0], free),
+    )
     return objective.balanced() if near is None else objective
+
+
+def _is_saturated(objective: MeanObjective, form: MeanForm, free: MeanSums) -> bool:
+    """Whether S explains all of the means of any model, or nothing if they do not vary.
+
+    As those of two rows that differ in S, however often they are repeated. What S explains in
+    full of the model without a bound, and of another one in which every column has an effect, it
+    explains in full of all.
+    """
+    if form.share(free) < NEARLY_ALL:
+        return False
+    minima = objective.minima
+    theta = minima.start.theta.copy()
+    effects = np.cos(np.arange(len(theta))) / np.sqrt(len(theta))
+    effects[minima.coordinates.of_level] = 0.0
+    theta += effects / np.tile(minima.spread, len(theta) // len(minima.spread))
+    return form.share(objective.sums(theta)) >= ALL
 
 
 def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats) -> Balance:

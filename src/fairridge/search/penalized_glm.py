@@ -133,7 +133,7 @@ class PenalizedGLM:
         ridge = np.zeros_like(penalty)
         if self.family.separable:
             return ridge
-        unit = np.outer(self._spread[free], self._spread[free])
+        unit = np.outer(self.spread[free], self.spread[free])
         at, idle = np.ix_(free, free), self._idle(free)
         seen = penalty[at] / unit
         values, vectors = np.linalg.eigh(idle.T @ seen @ idle)
@@ -143,13 +143,13 @@ class PenalizedGLM:
 
     def _idle(self, free: Integers) -> Floats:
         """Return directions of free coordinates without curvature, in units of their spread."""
-        spread = self._spread[free]
+        spread = self.spread[free]
         H = self.start.hessian[np.ix_(free, free)] / np.outer(spread, spread)
         values, vectors = np.linalg.eigh(H)
         return vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
 
     @cached_property
-    def _spread(self) -> Floats:
+    def spread(self) -> Floats:
         """Standard deviations of what coordinates of one linear predictor multiply."""
         return self.space.spread(self.coordinates)
 
@@ -388,7 +388,7 @@ class PenalizedGLM:
         """Whether no risk set holds rows to compare: the partial likelihood is a constant."""
         if self.family.separable:
             return False
-        curvature = float((np.diag(self.start.hessian) / self._spread**2).max(initial=0.0))
+        curvature = float((np.diag(self.start.hessian) / self.spread**2).max(initial=0.0))
         return curvature <= ROUNDING_OF_CURVATURE * self.basis.weight
 
     def _minimized(self, lambda_: float, close: float) -> Point:
@@ -440,7 +440,7 @@ class PenalizedGLM:
     def has_decided_levels(self) -> bool:
         """Whether levels are known to have no finite coefficients: of many columns, by counting.
 
-        Of few, a search finds out as soon.
+        With fewer columns a search finds out as quickly.
         """
         engine, settings = self.engine, self.settings
         many = len(engine.names) >= MANY_COLUMNS and in_memory(engine)
@@ -524,7 +524,7 @@ class PenalizedGLM:
         mixed = moves @ vectors[:, (shares > MOVES) & (shares < 1.0 - MOVES)]
         if not mixed.size:
             return None
-        alpha = self.coordinates.sensitive @ (mixed / self._spread[of_sensitive][:, None])
+        alpha = self.coordinates.sensitive @ (mixed / self.spread[of_sensitive][:, None])
         largest = largest_of(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
         return Separation((), tuple(self.engine.names[k] for k in largest))
 

@@ -177,8 +177,8 @@ def _from_squares(root: Floats) -> tuple[Floats, Floats, Floats] | None:
 def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tuple[Floats, Floats]:
     """Return eigenvalues of one positive matrix relative to another, smallest first, and vectors v.
 
-    They have vᵀ·before·v = 1. Directions in which `before` has none but a rounding error, relative
-    to its largest eigenvalue, are left out.
+    They have vᵀ·before·v = 1. Directions in which `before` is nothing but rounding, relative to
+    its largest eigenvalue, are left out.
     """
     least = rounding * float(np.abs(before).sum(axis=0).max(initial=0.0))
     if is_definite(before - least * np.eye(len(before))):
