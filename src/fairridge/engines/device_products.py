@@ -3,8 +3,8 @@
 Libraries multiply arrays of one type, so that rows in float32 would be written as float64
 before they are read; and a product with a few vectors reads rows more slowly than a GPU
 can. Kernels of our own do neither: of 5·10⁷ rows of 105 columns on an H200 they took a fifth
-of the time in float32, and two thirds to three quarters in float64. They need torch, a GPU that multiplies matrices of
-float64 (NVIDIA's A100, H100, H200, B200), and Triton, which comes with such a torch.
+of the time in float32, and two thirds to three quarters in float64. They need torch, a GPU
+that multiplies matrices of float64, and Triton, which comes with such a torch.
 """
 
 from __future__ import annotations
