@@ -35,7 +35,7 @@ FEW_COLUMNS = 1024
 # Columns of a gaussian model, which is solved once, between which one thread is worth asking for:
 # of fewer no thread is woken, and of more, matrices need all of them. On a busy machine the
 # singular values of 100 columns took two threads 10 to 100 ms; one thread took 2.
-WAKING, LARGE = 16, 256
+WAKING, LARGE = 32, 256
 # Levels up to which comparing every code with each takes less time than finding its place.
 FEW_LEVELS = 16
 # Rows from which threads cost less than they save, for each column.
