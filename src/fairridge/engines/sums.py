@@ -304,7 +304,8 @@ def block_means(
     with np.errstate(over="ignore", invalid="ignore"):  # means may leave the range of numbers
         mean = xp.sum(weighted, axis=0) / xp.where(total > 0.0, total, 1.0)
         left = mu.values - mean
-        spread = to_host(total), to_host(weight @ (counted * left * left))
+        squares = left * left if mu.counted is None else counted * left * left
+        spread = to_host(total), to_host(weight @ squares)
     counts = to_host(xp.sum(as_float64(counted > 0.0), axis=0))
     if multipliers is None:
         gram = None
