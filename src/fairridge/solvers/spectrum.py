@@ -336,8 +336,10 @@ def curvature_scale(H: Floats) -> Floats:
 def solve_definite(H: Floats, b: Floats) -> Floats:
     """Solve a positive definite system, which rounding may have left indefinite."""
     scale = curvature_scale(H)
-    scaled = H / scale
-    scaled /= scale[:, None]
+    # Rounded alike on both sides of the diagonal: of a singular matrix, other errors leave a
+    # direction of negative curvature.
+    scaled = np.outer(scale, scale)
+    np.divide(H, scaled, out=scaled)
     try:
         factor = scipy.linalg.cho_factor(scaled, check_finite=False)
         return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
