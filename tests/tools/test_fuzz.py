@@ -41,12 +41,23 @@ ONCE_WRONG = [
     517_777,  # a share of rounding errors
     700_393,  # a column twice was two directions to the judge, by its lost digits
     OTHER + 1403, OTHER + 1377,  # trial points far away warned of overflow
+    1_013_000_893,  # two rows of a class: S explains all of their means or nothing
+    1_013_100_190,  # classes of few rows leave directions of S free
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", ONCE_WRONG)
 def test_answers_that_once_were_wrong_are_right(seed):
     assert verdict_of(seed).violations == ()
+
+
+# Of singular Hessians; scaled by one side after the other they were rounded into indefinite ones.
+SINGULAR = {13_200_740: "inactive", 13_202_933: "separated", 13_200_118: "converged"}
+
+
+@pytest.mark.parametrize("seed", SINGULAR)
+def test_problems_that_once_had_no_end_have_one(seed):
+    assert verdict_of(seed).status == SINGULAR[seed]
 
 
 def sample(first=0, **wanted):

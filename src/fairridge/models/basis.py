@@ -293,11 +293,7 @@ def fair_basis(
     penalty_scale = scale_S if standardize else np.ones(q)
     sensitive, P, N = spectrum_of(factor.R[:q, :q] * scale_S, penalty_scale, noise_S, scale_S)
     B = _on_sensitive(factor, q, last, (sensitive, P) if standardize else None)
-    # What X and y have outside the span of S: the rows of R below those of S and, if S is
-    # collinear, what R_SX has along N. The triangle is as small as the columns of U allow.
-    outside = factor.R[q:, q:]
-    if N.size:
-        outside = triangular_factor(np.vstack([N.T @ factor.R[:q, q:], outside]))
+    outside = _outside(factor.R[:q, q:], factor.R[q:, q:], N)
     R_U, r_U = outside[:, :-n_targets], outside[:, -n_targets:]
 
     # Standard deviations of U and of X, in units of the spread of X. U is a difference, X − SB,
@@ -331,6 +327,15 @@ def fair_basis(
         explained=np.clip(explained, 0.0, 1.0),
         condition=factor.condition,
     )
+
+
+def _outside(along: Floats, below: Floats, N: Floats) -> Floats:
+    """Return a triangle of what X and y have outside the span of S.
+
+    That is the rows of R below those of S and, if S is collinear, what R_SX has along N. It is
+    as small as the columns of U allow.
+    """
+    return triangular_factor(np.vstack([N.T @ along, below])) if N.size else below
 
 
 def _on_sensitive(
