@@ -6,7 +6,7 @@ import pytest
 from fairridge.engines import blocks
 from fairridge.fairness import EqualityOfOpportunity, IndividualFairness, StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.inference import influence, passes
+from fairridge.inference import influence, passes, rows
 from fairridge.penalties import Radial, Ridge
 from tests.zoo import LateModule
 
@@ -150,38 +150,47 @@ def test_frequency_weights_of_clustered_rows_are_repeated_rows():
 
 @pytest.mark.parametrize("covariance", ["HC1", "HC3", "cluster"])
 @pytest.mark.parametrize(
-    ("family", "definition", "r"),
+    ("family", "definition", "r", "penalty"),
     [
-        (Gaussian(), PARITY, 0.0),
-        (Gaussian(), PARITY, 0.05),
-        (Gaussian(), PARITY, 0.9),
-        (Gaussian(), EqualityOfOpportunity(), 0.05),
-        (Gaussian(), IndividualFairness(), 0.1),
-        (Binomial(), PARITY, 0.0),
-        (Poisson(), PARITY, 0.02),
-        (Multinomial(3), PARITY, 0.02),
+        (Gaussian(), PARITY, 0.0, Ridge()),
+        (Gaussian(), PARITY, 0.05, Ridge()),
+        (Gaussian(), PARITY, 0.05, Radial()),
+        (Gaussian(), PARITY, 0.9, Ridge()),
+        (Gaussian(), EqualityOfOpportunity(), 0.05, Ridge()),
+        (Gaussian(), IndividualFairness(), 0.1, Ridge()),
+        (Binomial(), PARITY, 0.0, Ridge()),
+        (Poisson(), PARITY, 0.02, Ridge()),
+        (Multinomial(3), PARITY, 0.02, Ridge()),
+        (Multinomial(3), PARITY, 0.02, Radial()),
     ],
     ids=str,
 )
-def test_multiples_of_x_that_become_those_of_u(monkeypatch, family, definition, r, covariance):
+def test_multiples_of_x_that_become_those_of_u(
+    monkeypatch, family, definition, r, penalty, covariance
+):
     """Rows whose terms are written out, as where S explains most of a predictor, show the same."""
     if covariance == "HC3" and family.n_predictors > 1:
         pytest.skip("one leverage is that of one linear predictor")
     data, rng = draw(family, n=600), np.random.default_rng(5)
     model = family, data, definition, r
-    options = {"weight": 0.2 + rng.random(600), "covariance": covariance}
+    options = {"weight": 0.2 + rng.random(600), "covariance": covariance, "penalty": penalty}
     if covariance == "cluster":
         options["clusters"] = rng.integers(0, 40, 600)
     monkeypatch.setattr(passes, "PIECE_BYTES", 0)  # pieces of 256 rows
-    assert analyzed(*model, options["weight"], penalty=Ridge()).branch.apart
-    ours = inferred(*model, **options)
+    monkeypatch.setattr(rows, "FEW", 5000)  # and of fewer for products with few columns
+    monkeypatch.setattr(rows, "LEAST_ROWS", 1)
+    assert analyzed(*model, options["weight"], penalty=penalty).branch.apart
+    ours = inferred(*model, **options.copy())
     monkeypatch.setattr(influence, "LEAST_KEPT", np.inf)
-    assert not analyzed(*model, options["weight"], penalty=Ridge()).branch.apart
-    theirs = inferred(*model, **options)
+    assert not analyzed(*model, options["weight"], penalty=penalty).branch.apart
+    theirs = inferred(*model, **options.copy())
     for one, other in ((ours, theirs), (ours.fair, theirs.fair)):
         scale = np.sqrt(np.outer(*2 * [np.diag(other.covariance)])) + 1e-300
         np.testing.assert_allclose(one.covariance / scale, other.covariance / scale, atol=1e-10)
     assert ours.population.spread == pytest.approx(theirs.population.spread, rel=1e-9)
+    assert ours.quantities.keys() == theirs.quantities.keys()
+    for name, (_, error) in ours.quantities.items():
+        assert error == pytest.approx(theirs.quantities[name][1], rel=1e-9), name
 
 
 def test_terms_of_predictors_that_s_explains_are_written_out():

@@ -94,12 +94,12 @@ class Given(Placed):
         """Return rows given the controls."""
         rows = at.rows
         if not len(self.controls):
-            ones = namespace(rows.sx).ones_like(rows.sx[:, :1])
-            return GivenRows(rows.s, lambda: rows.u, ones, rows.v, at.h, at.t)
+            return GivenRows(rows.s, lambda: rows.u, lambda: rows.ones, rows.v, at.h, at.t)
         z = rows.times(self.to_residuals)
         s, u = z[:, 1 : 1 + self.q], taken(z, self.others, axis=1)
         w = joined([z[:, :1], taken(z, self.controls, axis=1)], axis=1)
-        return GivenRows(s, lambda: u, w, s @ self.inverse, s @ self.alpha.T, u @ self.beta.T)
+        v, h, t = s @ self.inverse, s @ self.alpha.T, u @ self.beta.T
+        return GivenRows(s, lambda: u, lambda: w, v, h, t)
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,9 @@ class GivenRows:
     """s̃, ũ, w, v, h and t of some rows."""
 
     s: Floats
-    u: Callable[[], Floats]  # few ask for it
-    w: Floats
+    # Few ask for these two.
+    u: Callable[[], Floats]
+    w: Callable[[], Floats]
     v: Floats
     h: Floats
     t: Floats
@@ -175,12 +176,23 @@ class SensitiveRidge(Placed):
 
     def of_sensitive(self, rows: GivenRows) -> Floats:
         """Return what each row has in the place of Pα, of shape (n, m, q); or π, the same."""
+        own = self.own_of_sensitive(rows)
+        if self.follows is None:
+            return own
+        xp = namespace(rows.v)
+        follows = xp.reshape(rows.moved, (-1, self.given.q)) @ self.follows
+        return own + xp.reshape(follows, rows.moved.shape)
+
+    def own_of_sensitive(self, rows: GivenRows) -> Floats:
+        """Return c_S, which leaves out what follows from v t; or π."""
         if self.multipliers is not None:
             return self._pull
-        xp, given = namespace(rows.v), self.given
-        follows = xp.reshape(rows.moved, (-1, given.q)) @ self.penalty
-        each: Floats = _penalized_rows(rows.s, rows.h, given.alpha, self.seen)
-        return each + xp.reshape(follows, rows.moved.shape)
+        return _penalized_rows(rows.s, rows.h, self.given.alpha, self.seen)
+
+    @property
+    def follows(self) -> Floats | None:
+        """P, with which Pα follows the move v t of α; None if α is zero."""
+        return self.penalty if self.multipliers is None else None
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return the influence of each row on α at fixed θ."""

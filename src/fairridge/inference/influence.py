@@ -56,7 +56,7 @@ class Influences(NamedTuple):
 class Functional(Placed):
     """The influence of rows on one quantity of a branch: weights·equations + direct."""
 
-    weights: Floats
+    weights: Floats | None  # None if they are zero
     measure: Measure
 
 
@@ -92,9 +92,25 @@ class Branch(Placed):
         return self.inverse.shape[0] + m * (q + 1)
 
     @property
+    def is_score(self) -> bool:
+        """Whether what rows add to the equations is g z alone: no penalty, and nothing held."""
+        return not self.forms and self.inverse.shape[0] == prod(self.theta.shape)
+
+    @property
     def n_multiples(self) -> int:
         """Number of terms f x that are not written out; see `write_apart`."""
         return prod(self.theta[:, 1 + self.basis[0].shape[0] :].shape) * self.apart
+
+    @property
+    def follows(self) -> Floats:
+        """Σ λP, what the equations of α have of −v t, of shape (q, q)."""
+        q = self.basis[0].shape[0]
+        parts = [
+            factor * form.follows
+            for factor, form in self.forms
+            if isinstance(form, SensitiveRidge) and form.follows is not None
+        ]
+        return np.asarray(sum(parts, np.zeros((q, q))))
 
     def seen(self, rows: FairRows) -> RowsOfModel:
         """Return rows as this model sees them."""
@@ -106,18 +122,16 @@ class Branch(Placed):
         self._write_equations(at, out[:, :count])
         self._write_moves(at, out[:, count:])
 
-    def write_apart(self, at: RowsOfModel, out: Floats, beside: Floats) -> Floats:
+    def write_apart(self, at: RowsOfModel, out: Floats) -> Floats:
         """Write the terms of each row but those of β, which are f u = f x − Bᵀ(f s).
 
-        These are left to sums over the rows, because x is there already and u would have to
-        be written.
+        These are left to sums over the rows, because s and x are there already and u would have
+        to be written. So is what the equations of α have of v t; see `follows`.
 
         Parameters
         ----------
         out : ndarray of shape (n, width − m·p)
             The other terms, written in place.
-        beside : ndarray of shape (n, m·q)
-            f s, written in place.
 
         Returns
         -------
@@ -134,8 +148,7 @@ class Branch(Placed):
                 assert isinstance(form, SensitiveRidge)
                 seen = form.given.seen(at)
                 factors = factors - factor * form.of_predictors(seen)
-                each[:, :, 1:] -= factor * form.of_sensitive(seen)
-        write_multiples(factors, rows.s, namespace(out).reshape(beside, (rows.n_rows, m, rows.q)))
+                each[:, :, 1:] -= factor * form.own_of_sensitive(seen)
         self._write_bound(at, out[:, first:count])
         self._write_moves(at, out[:, count:])
         return factors
@@ -171,18 +184,18 @@ class Branch(Placed):
         out[:, -m:] = at.t
 
     def weighted(self, at: RowsOfModel, weights: Floats) -> Floats:
-        """Return equations·weights, for weights of shape (e,) or (e, c)."""
-        (m, k), e, n = self.theta.shape, self.inverse.shape[0], at.rows.n_rows
-        if self.forms or e > m * k or not at.rows.family.separable:
-            out = blank((n, e), at.rows.sx)
+        """Return equations·weights, for weights of shape (e,)."""
+        if not (self.is_score and at.rows.family.separable):
+            out = blank((at.rows.n_rows, self.inverse.shape[0]), at.rows.sx)
             self._write_equations(at, out)
             return out @ weights
-        # Without penalties that is Σ g·(zᵀweights), and the single equations are not needed.
-        reshape = namespace(weights).reshape
-        by_column = reshape(weights, (m, k, -1))
-        parts = [at.score[:, a : a + 1] * at.rows.times(by_column[a, ...]) for a in range(m)]
-        total: Floats = reshape(sum(parts[1:], parts[0]), (n, *weights.shape[1:]))
-        return total
+        # That is Σ g·(zᵀweights), and the single equations are not needed.
+        by_predictor = namespace(weights).reshape(weights, self.theta.shape)
+        parts = [
+            at.score[:, a] * at.rows.times(by_predictor[a, :][:, None])[:, 0]
+            for a in range(self.theta.shape[0])
+        ]
+        return sum(parts[1:], parts[0])
 
     def influences(self, terms: Floats) -> Influences:
         """Turn terms of rows into influences; linear, so that it applies to sums too."""
@@ -212,7 +225,7 @@ class Branch(Placed):
         gradient = measure.gradient
         if measure.free_gradient is not None:
             gradient = gradient + measure.free_gradient
-        return Functional(self.weights(gradient), measure)
+        return Functional(self.weights(gradient) if gradient.any() else None, measure)
 
 
 def branch_of(state: State, binding: Measure | None = None, free: Branch | None = None) -> Branch:

@@ -14,11 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
-from fairridge._arrays import Placed, namespace
+from fairridge._arrays import Placed
 from fairridge._typing import Floats
 from fairridge.inference.given import Given
 from fairridge.inference.pairs import Partners
-from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.rows import RowsOfModel, over_predictors
 from fairridge.inference.state import State, derivatives_at
 
 
@@ -70,7 +70,7 @@ class VarianceShareOf(Placed):
             explained_y = (at.rows.targets - mean - at.rows.s @ coefficients) @ self.explained.T
             other = 2.0 * t * explained_y - explained_y**2
         each = (1.0 - self.value) * (h * h + 2.0 * h * t) - self.value * other
-        return _over_predictors(each) / self.total
+        return over_predictors(each) / self.total
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,10 @@ class MeanDeviance(Placed):
 
     @classmethod
     def of(cls, at: State) -> MeanDeviance:
-        """Return the mean deviance of a model."""
-        return cls(at.fit.deviance / at.fit.basis.weight, -2.0 * at.gradient)
+        """Return the mean deviance of a model; at a minimum without penalties it has no slope."""
+        penalized = any(factor for factor, _ in at.forms)
+        gradient = -2.0 * at.gradient if penalized else np.zeros_like(at.gradient)
+        return cls(at.fit.deviance / at.fit.basis.weight, gradient)
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Return d − E[d]."""
@@ -139,8 +141,8 @@ class WithoutSensitive(Placed):
             on_alpha = on_alpha + self.score[:, :1] * self.shift
         if not self.predictors:
             eta, centered = eta - rows.t, centered + rows.t
-        moved = rows.t * (rows.v @ on_alpha.T) - centered * (rows.w @ self._on_w.T)
-        return at.rows.deviance(eta) - self.value + 2.0 * _over_predictors(moved)
+        moved = rows.t * (rows.v @ on_alpha.T) - centered * (rows.w() @ self._on_w.T)
+        return at.rows.deviance(eta) - self.value + 2.0 * over_predictors(moved)
 
     @cached_property
     def _on_w(self) -> Floats:
@@ -172,12 +174,6 @@ class Sum(Placed):
         """Influence of each row at fixed coefficients."""
         parts = [c * part.direct(at) for c, part in self.parts]
         return sum(parts[1:], parts[0])
-
-
-def _over_predictors(each: Floats) -> Floats:
-    """Sum over linear predictors."""
-    total: Floats = namespace(each).sum(each, axis=1)
-    return total
 
 
 @dataclass(frozen=True)

@@ -26,35 +26,35 @@ class Terms:
     """Terms of some rows: multiples of columns, which are not written out, then others."""
 
     factors: Floats  # of shape (n, m)
-    x: Floats  # what they multiply, of shape (n, p)
+    columns: Floats  # what they multiply, of shape (n, k)
     others: Floats  # of shape (n, c)
 
     def array(self) -> Floats:
-        """Write them out, of shape (n, m·p + c)."""
+        """Write them out, of shape (n, m·k + c)."""
         if not self.factors.shape[1]:
             return self.others
-        return joined([self._multiples(slice(0, self.x.shape[0])), self.others], axis=1)
+        (n, k), m = self.columns.shape, self.factors.shape[1]
+        multiples = blank((n, m, k), self.columns)
+        write_multiples(self.factors, self.columns, multiples)
+        return joined([namespace(multiples).reshape(multiples, (n, m * k)), self.others], axis=1)
 
     def gram(self) -> Floats:
         """Return the sum of products of all terms."""
-        if not self.factors.shape[1] or namespace(self.x) is not np:
+        (n, k), m = self.columns.shape, self.factors.shape[1]
+        if not m or namespace(self.columns) is not np:
             whole = self.array()
             return whole.T @ whole
-        width = self.factors.shape[1] * self.x.shape[1]
-        own, cross = np.zeros((width, width)), np.zeros((self.others.shape[1], width))
-        for rows in slices(len(self.x), max(256, PIECE_BYTES // (8 * max(width, 1)))):
-            piece = self._multiples(rows)
+        own, cross = np.zeros((m * k, m * k)), np.zeros((self.others.shape[1], m * k))
+        size = max(256, PIECE_BYTES // (8 * max(m * k, 1)))
+        buffer = np.empty((min(size, n), m, k))
+        for rows in slices(n, size):
+            multiples = buffer[: rows.stop - rows.start]
+            write_multiples(self.factors[rows], self.columns[rows], multiples)
+            piece = multiples.reshape(-1, m * k)
             # Not by SciPy's dsyrk, which lets no other thread run.
             own += piece.T @ piece
             cross += self.others[rows].T @ piece
         return np.block([[own, cross.T], [cross, self.others.T @ self.others]])
-
-    def _multiples(self, rows: slice) -> Floats:
-        factors, x = self.factors[rows, :], self.x[rows, :]
-        (n, p), m = x.shape, factors.shape[1]
-        out = blank((n, m, p), x)
-        write_multiples(factors, x, out)
-        return namespace(out).reshape(out, (n, m * p))
 
 
 @dataclass(frozen=True)
@@ -75,30 +75,25 @@ class Pass(Placed):
 
         What quantities have of the branch's own terms is left out; see `completion`.
         """
-        (m, _), seen = self.branch.theta.shape, self.branch.seen(rows)
-        width = self.branch.width - self.branch.n_multiples
+        if self.branch.apart and namespace(rows.sx) is np:
+            rows.share(self._directions())
+        seen, width = self.branch.seen(rows), self.branch.width - self.branch.n_multiples
         last = width + len(self.quantities)
-        beside = slice(last, last + m * rows.q * self.branch.apart)
-        shape = rows.n_rows, beside.stop + more
-        out = blank(shape, rows.sx, by_column=self.branch.apart)
+        out = blank((rows.n_rows, last + more), rows.sx, by_column=self.branch.apart)
         if self.branch.apart:
-            factors = self.branch.write_apart(seen, out[:, :width], out[:, beside])
+            factors = self.branch.write_apart(seen, out[:, :width])
         else:
             factors = out[:, :0]
             self.branch.write_terms(seen, out[:, :width])
         out[:, width:last] = 0.0
-        for branch, places, signs, functionals in self._by_branch():
-            at, weighted = seen, None
-            if branch is not self.branch:
-                weights = joined([what.weights[:, None] for what in functionals], axis=1)
-                at = branch.seen(rows)
-                weighted = branch.weighted(at, weights)
-            for j, (k, sign, what) in enumerate(zip(places, signs, functionals, strict=True)):
-                direct = what.measure.direct(at)
-                out[:, width + k] += sign * (
-                    direct if weighted is None else weighted[:, j] + direct
-                )
-        return Terms(factors, rows.x, out)
+        for branch, parts in self._by_branch():
+            at = seen if branch is self.branch else branch.seen(rows)
+            for k, sign, what in parts:
+                moved = what.measure.direct(at)
+                if what.weights is not None and branch is not self.branch:
+                    moved = moved + branch.weighted(at, what.weights)
+                out[:, width + k] += sign * moved
+        return Terms(factors, rows.sx, out)
 
     def completed(self, sums: Floats, more: int = 0) -> Floats:
         """Complete sums of products of terms, and of others after them; see `completion`."""
@@ -109,35 +104,45 @@ class Pass(Placed):
     def completion(self, more: int = 0) -> Floats:
         """Return what `terms` are to be multiplied with.
 
-        That puts terms in their order, with f u in the place of f x if they are apart, and adds
-        what is linear in the branch's own terms to quantities.
+        That puts terms in their order, with f u in the place of f s and f x if they are apart, and
+        adds what is linear in the branch's own terms to quantities and to equations.
         """
         width = self.branch.width
         full = np.eye(width + len(self.quantities) + more)
         for j, parts in enumerate(self.quantities):
             for sign, branch, what in parts:
-                if branch is self.branch:
+                if branch is self.branch and what.weights is not None:
                     full[: len(what.weights), width + j] += sign * what.weights
         if not self.branch.apart:
             return full
         (m, k), B = self.branch.theta.shape, self.branch.basis[0]
-        places = np.arange(m * k).reshape(m, k)[:, 1 + len(B) :].ravel()
-        of_beta, others = full[places], np.delete(full, places, axis=0)
-        last = len(others) - more
-        of_sensitive = -np.kron(np.eye(m), B) @ of_beta
-        return np.vstack([of_beta, others[:last], of_sensitive, others[last:]])
+        _, alpha, beta = np.split(np.arange(m * k).reshape(m, k), [1, 1 + len(B)], axis=1)
+        moved = len(self.branch.inverse) + np.arange(alpha.size).reshape(alpha.shape)
+        full[moved] -= self.branch.follows @ full[alpha]
+        of_columns = np.concatenate([-B @ full[beta], full[beta]], axis=1)
+        others = np.delete(full, beta.ravel(), axis=0)
+        return np.vstack([of_columns.reshape(-1, full.shape[1]), others])
 
-    def _by_branch(self) -> list[tuple[Branch, list[int], list[float], list[Functional]]]:
+    def _directions(self) -> list[Floats]:
+        """Return what u is multiplied with in `terms`, as far as that is known."""
+        places = slice(1 + self.branch.basis[0].shape[0], None)
+        found = [self.branch.theta[:, places].T]
+        for branch, parts in self._by_branch():
+            if branch is self.branch or not branch.is_score:
+                continue
+            found.append(branch.theta[:, places].T)
+            for _, _, what in parts:
+                if what.weights is not None:
+                    weights = what.weights.reshape(branch.theta.shape)[:, places]
+                    found += [weights[a, :, None] for a in range(len(weights))]
+        return found
+
+    def _by_branch(self) -> list[tuple[Branch, list[tuple[int, float, Functional]]]]:
         """Sort what quantities are made of by branch, so that each is evaluated once."""
-        by_branch: dict[int, tuple[Branch, list[int], list[float], list[Functional]]] = {}
+        by_branch: dict[int, tuple[Branch, list[tuple[int, float, Functional]]]] = {}
         for k, parts in enumerate(self.quantities):
             for sign, branch, what in parts:
-                _, places, signs, functionals = by_branch.setdefault(
-                    id(branch), (branch, [], [], [])
-                )
-                places.append(k)
-                signs.append(sign)
-                functionals.append(what)
+                by_branch.setdefault(id(branch), (branch, []))[1].append((k, sign, what))
         return list(by_branch.values())
 
 
@@ -177,7 +182,7 @@ class _Products(Placed):
         terms = self.what.terms(rows, 1)
         if bool(namespace(factors).any(factors != 1.0)):
             each = factors[:, None]
-            terms = Terms(terms.factors * each, terms.x, terms.others * each)
+            terms = Terms(terms.factors * each, terms.columns, terms.others * each)
         terms.others[:, -1] = weight / factors
         return self._gathered(terms, Z)
 

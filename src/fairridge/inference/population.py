@@ -30,14 +30,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
-from fairridge._arrays import Placed, namespace
+from fairridge._arrays import Placed
 from fairridge._typing import Floats
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.inference.certificate import odds_behind, quantile_of_odds
 from fairridge.inference.estimates import Interval, check_probability
 from fairridge.inference.given import Given
-from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.rows import RowsOfModel, over_predictors
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,7 @@ class OddsOfRows(Placed):
         """Return (h² + 2ht − ωt²)/(2√ωT) of each row, summed over linear predictors."""
         rows = self.given.seen(at)
         each = rows.h * (rows.h + 2.0 * rows.t) - self.value**2 * rows.t**2
-        direct: Floats = namespace(each).sum(each, axis=1) / (2.0 * self.value * self.other)
-        return direct
+        return over_predictors(each) / (2.0 * self.value * self.other)
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Explaining(Placed):
     def direct(self, at: RowsOfModel) -> Floats:
         """Return w h² of each row, or h², summed over linear predictors."""
         h = self.given.seen(at).h
-        explained: Floats = namespace(h).sum(h * h, axis=1)
+        explained = over_predictors(h * h)
         return explained if self.frequency else at.rows.weight * explained
 
 

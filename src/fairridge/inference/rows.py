@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import Placed, as_float64, blank, joined, namespace, to_device
+from fairridge._arrays import Placed, as_float64, blank, joined, namespace, slices, to_device
 from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms
 from fairridge.inference.cox import score_rows
+
+# Multiplications up to which OpenBLAS does not copy matrices before it multiplies them, which takes
+# as long as a product with few columns; and rows that are worth a call of their own.
+FEW, LEAST_ROWS = 1_000_000, 500
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,12 @@ class FairRows:
         """Centered predictors."""
         return self.sx[:, self.q :]
 
+    @property
+    def ones(self) -> Floats:
+        """A column of ones."""
+        ones: Floats = namespace(self.sx).ones_like(self.sx[:, :1])
+        return ones
+
     @cached_property
     def v(self) -> Floats:
         """Σ_S⁻¹s, of shape (n, q)."""
@@ -103,7 +113,7 @@ class FairRows:
         return (
             weights[0, :]
             + self.s @ weights[1 : 1 + self.q, :]
-            + self._onto(weights[1 + self.q :, :])
+            + self.onto(weights[1 + self.q :, :])
         )
 
     @cached_property
@@ -125,8 +135,16 @@ class FairRows:
             self._products[key] = self._onto(beta)
         return self._products[key]
 
+    def share(self, several: Iterable[Floats]) -> None:
+        """Multiply u with several β, of shape (p, m) each, in one product, for `onto`."""
+        by_key = {beta.tobytes(): beta for beta in several}
+        ends = np.cumsum([beta.shape[1] for beta in by_key.values()])
+        # Numbers of one column lie next to each other: functions of them take half the time.
+        products = np.asfortranarray(self._onto(np.hstack(list(by_key.values()))))
+        self._products.update(zip(by_key, np.split(products, ends[:-1], axis=1), strict=True))
+
     def _onto(self, beta: Floats) -> Floats:
-        return self.sx @ joined([-(self.basis[0] @ beta), beta], axis=0)
+        return times_few(self.sx, joined([-(self.basis[0] @ beta), beta], axis=0))
 
     def with_offset(self, eta: Floats) -> Floats:
         """Add the offset to linear predictors."""
@@ -209,12 +227,30 @@ class RowsOfModel:
         out[:, 0, 1:] = score_rows(terms, rows.z[:, 1:])
 
 
+def times_few(columns: Floats, weights: Floats) -> Floats:
+    """Return columns·weights, for weights of shape (k, c), c small."""
+    (n, k), c = columns.shape, weights.shape[1]
+    size = FEW // max(k * c, 1)
+    if namespace(columns) is not np or c == 1 or not LEAST_ROWS <= size < n:
+        return columns @ weights
+    out = np.empty((n, c))
+    for rows in slices(n, size):
+        np.matmul(columns[rows], weights, out=out[rows])
+    return out
+
+
 def write_multiples(factors: Floats, columns: Floats, out: Floats) -> None:
     """Write factors of shape (n, m) times columns of shape (n, k) into `out`, (n, m, k)."""
     if namespace(out) is np:
         np.multiply(factors[:, :, None], columns[:, None, :], out=out)
     else:
         out[...] = factors[:, :, None] * columns[:, None, :]
+
+
+def over_predictors(each: Floats) -> Floats:
+    """Sum over linear predictors, for numbers of shape (n, m)."""
+    total: Floats = each[:, 0] if each.shape[1] == 1 else namespace(each).sum(each, axis=1)
+    return total
 
 
 @dataclass(frozen=True)
