@@ -161,27 +161,36 @@ class CodedBlock:
     def gram(self, weight: Floats | None) -> Floats:
         coding, d = self._coding, self._coding.n_numbers
         weight = np.ones(len(self._numbers)) if weight is None else weight
-        weighted = self._numbers * weight[:, None]
-        by_cell = self._sums(weighted)
+        weighted = self._numbers[:, 1:] * weight[:, None]
         whole = np.zeros((coding.basis.shape[0],) * 2)
-        whole[:d, :d] = np.dot(self._numbers.T, weighted)
-        whole[:d, d:], whole[d:, :d] = by_cell, by_cell.T
         cells = whole[d:, d:]
-        np.fill_diagonal(cells, by_cell[0])
-        if self._pairs is not None:
-            self._fill(cells, self._pairs @ weight)
+        if self._pairs is None:
+            in_cell = self._by_cell @ weight
+        else:
+            in_cell = self._fill(cells, self._pairs @ weight)
+        np.fill_diagonal(cells, in_cell)
+        whole[0, 0], whole[0, d:] = weight.sum(), in_cell
+        whole[:d, 1:d] = np.dot(self._numbers.T, weighted)
+        whole[1:d, 0] = whole[0, 1:d]
+        if d > 1:
+            whole[1:d, d:] = self._sums(weighted)
+        whole[d:, :d] = whole[:d, d:].T
         half = coding.transposed @ whole
         return np.asarray(coding.transposed @ np.ascontiguousarray(half.T))
 
     cross = gram
 
-    def _fill(self, cells: Floats, tables: Floats) -> None:
-        """Put what pairs of codes share where their cells meet."""
+    def _fill(self, cells: Floats, tables: Floats) -> Floats:
+        """Put the weights of pairs of cells where they meet, and return those of single cells."""
         ends, start = self._coding.ends.tolist(), 0
         for a, b in combinations(map(slice, ends[:-1], ends[1:]), 2):
             shape = a.stop - a.start, b.stop - b.start
             table = tables[start : start + prod(shape)].reshape(shape)
             cells[a, b], cells[b, a], start = table, table.T, start + prod(shape)
+        # A row is in one cell of each code: sums over the cells of another give those of one.
+        _, first, second, *_ = ends
+        of_first, of_others = cells[:first, first:second], cells[:first, first:]
+        return np.append(of_first.sum(axis=1), of_others.sum(axis=0))
 
     def leading(self, weight: Floats, count: int) -> Floats:
         if count > MOST_WRITTEN:

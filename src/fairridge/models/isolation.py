@@ -266,14 +266,16 @@ def decided_levels(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
 
 def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
     """Return levels that may be decided, as far as codes or the moments of [S, X, y] show."""
-    if in_memory(engine) and (decided := _decided_categories(engine, family)):
+    coded = {j for columns in engine.categories for j in columns}
+    levels: list[RowLevel] = []
+    if not in_memory(engine):
+        levels += [RowLevel((j,), 1) for j in sorted(coded)]
+        levels += [RowLevel(tuple(columns), 0) for columns in engine.categories]
+    elif decided := _decided_categories(engine, family):
         return decided + _binary_levels(engine.rows)
     moments, q, k = engine.moments(), engine.n_sensitive, len(engine.names)
     mean, y = moments.mean[q:k], moments.mean[k:]
     joint = moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)
-    coded = {j for columns in engine.categories for j in columns}
-    levels = [RowLevel((j,), 1) for j in sorted(coded)]
-    levels += [RowLevel(tuple(columns), 0) for columns in engine.categories]
     possible = partial(_may_be_decided, family=family, mean=mean, joint=joint, y=y)
     candidates = [level for level in levels if possible(level)]
     for j in sorted(set(np.flatnonzero(moments.binary[q:k]).tolist()) - coded):
