@@ -29,6 +29,8 @@ Result = TypeVar("Result")
 BLOCK_BYTES = 2 << 20
 # How many times as long blocks become at most, and how many of them each thread gets at least.
 LONGEST, BLOCKS_EACH = 8, 3
+# Threads for work of many steps: on 16 cores, 16 of them take longer than 12.
+MOST_STEPPING = 12
 # Columns up to which one thread suffices for all but the passes over rows. Measured on 2 cores: a
 # fit of 900 levels takes half of the processor time that two threads spend, and less wall time.
 FEW_COLUMNS = 1024
@@ -57,7 +59,8 @@ def longer_slices(n_rows: int, n_columns: int) -> list[slice]:
     of them blocks that fit into the cache take four times as long, with two 1.4 times as long.
     """
     size = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
-    size = max(size, min(LONGEST * size, n_rows // (BLOCKS_EACH * _n_threads())))
+    threads = min(_n_threads(), MOST_STEPPING)
+    size = max(size, min(LONGEST * size, n_rows // (BLOCKS_EACH * threads)))
     return [slice(lo, min(lo + size, n_rows)) for lo in range(0, n_rows, size)]
 
 
@@ -167,14 +170,14 @@ def threads_for_passes(engine: Any, family: Any) -> AbstractContextManager[None]
 
 
 def in_threads(
-    work: Callable[[Item], Result], blocks: Sequence[Item], fewest: int = 3
+    work: Callable[[Item], Result], blocks: Sequence[Item], fewest: int = 3, most: int | None = None
 ) -> Iterator[Result]:
     """Run `work` on every block, on all cores if there are enough, and yield results in order.
 
     BLAS runs on one thread meanwhile: writing a block is bound by memory and
     multiplying it by arithmetic, and two blocks under way overlap the two.
     """
-    threads = min(_n_threads(), len(blocks)) if len(blocks) >= fewest else 1
+    threads = min(_n_threads(), len(blocks), most or len(blocks)) if len(blocks) >= fewest else 1
     if threads == 1:
         yield from map(work, blocks)
         return

@@ -14,6 +14,7 @@ from fairridge._arrays import as_float64, joined, namespace, slices, to_device, 
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines.blocks import (
+    MOST_STEPPING,
     Moments,
     block_slices,
     dense,
@@ -203,9 +204,9 @@ class MemoryEngine:
             return function(y, Z, weight, None if offset is None else offset[block])
 
         n = self.rows.n_rows
-        return self._sum(
-            work, longer_slices(n, self._written.width) if self.separable else [slice(0, n)]
-        )
+        blocks = longer_slices(n, self._written.width) if self.separable else [slice(0, n)]
+        self.passes += 1
+        return reduce(operator.add, in_threads(work, blocks, most=MOST_STEPPING))
 
     def derivatives(
         self,

@@ -51,10 +51,10 @@ class Terms:
             multiples = buffer[: rows.stop - rows.start]
             write_multiples(self.factors[rows], self.columns[rows], multiples)
             piece = multiples.reshape(-1, m * k)
-            # Not by SciPy's dsyrk, which lets no other thread run.
-            own += piece.T @ piece
-            cross += self.others[rows].T @ piece
-        return np.block([[own, cross.T], [cross, self.others.T @ self.others]])
+            # SciPy's dsyrk lets no other thread run, nor does the operator @ for a small product.
+            own += np.dot(piece.T, piece)
+            cross += np.dot(self.others[rows].T, piece)
+        return np.block([[own, cross.T], [cross, np.dot(self.others.T, self.others)]])
 
 
 @dataclass(frozen=True)
