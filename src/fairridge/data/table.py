@@ -463,12 +463,7 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     """Read a vector with one entry per row of X."""
     if in_place(values):
         values = to_host(values)
-    series = nw.from_native(
-        as_native(values), eager_only=True, allow_series=True, pass_through=True
-    )
-    if isinstance(series, nw.DataFrame) and series.shape[1] == 1:
-        series = series.get_column(series.columns[0])
-    values = values_of(series) if isinstance(series, nw.Series) else np.asarray(series)
+    values = _values(values)
     if values.ndim == 0:
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
     if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
@@ -480,6 +475,17 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
             f"but {argument} has {len(vector)}."
         )
     return np.asarray(vector)
+
+
+def _values(data: Any) -> NDArray[Any]:
+    """Return the values of a series, of a frame of one column, or of an array-like."""
+    kind = getattr(data, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind in "biuf" and not np.ma.isMaskedArray(data):
+        return np.asarray(data)  # in a tenth of the time, which shows in small models
+    series = nw.from_native(as_native(data), eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(series, nw.DataFrame) and series.shape[1] == 1:
+        series = series.get_column(series.columns[0])
+    return values_of(series) if isinstance(series, nw.Series) else np.asarray(series)
 
 
 def values_of(series: nw.Series[Any]) -> NDArray[Any]:
