@@ -512,17 +512,19 @@ def _is_saturated(objective: MeanObjective, form: MeanForm, free: MeanSums) -> b
     """Whether S explains all of the means of any model, or nothing if they do not vary.
 
     As those of two rows that differ in S, however often they are repeated. What S explains in
-    full of the model without a bound, and of another one in which every column has an effect, it
-    explains in full of all.
+    full of the model without a bound, and of others in which every column has an effect, it
+    explains in full of all. Small effects are among them: under large ones a single row may have
+    nearly all of the variance.
     """
     if form.share(free) < NEARLY_ALL:
         return False
     minima = objective.minima
-    theta = minima.start.theta.copy()
+    theta = minima.start.theta
     effects = np.cos(np.arange(len(theta))) / np.sqrt(len(theta))
     effects[minima.coordinates.of_level] = 0.0
-    theta += effects / np.tile(minima.spread, len(theta) // len(minima.spread))
-    return form.share(objective.sums(theta)) >= ALL
+    effects /= np.tile(minima.spread, len(theta) // len(minima.spread))
+    models = (theta + size * effects for size in (1.0, 0.01))
+    return all(form.share(objective.sums(model)) >= ALL for model in models)
 
 
 def _balance(minima: PenalizedGLM, means: Any, free: MeanSums, elsewhere: Floats) -> Balance:
