@@ -69,6 +69,40 @@ def test_equality_of_opportunity_is_the_sequential_share(data, r, predictor_pena
     )
 
 
+def with_one_large_claim(size):
+    """One row with a response of `size` times the others', and an attribute of that row alone."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 1))
+    S = np.column_stack([rng.normal(size=150) + 0.3 * X[:, 0], np.arange(150) == 7])
+    y = X[:, 0] + S[:, 0] + rng.normal(size=150)
+    y[7] = size
+    return np.column_stack([S, X]), y
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e12])
+def test_what_s_leaves_of_a_response_counts_however_little_it_is(size):
+    Z, y = with_one_large_claim(size)
+    model = model_of((Z, y), "equality-of-opportunity", 0.3)
+    sensitive, predictors = parts(model, Z)
+    # Without its row an attribute of one row is gone, and S leaves the same of the others.
+    other = np.arange(150) != 7
+    S = np.column_stack([np.ones(149), Z[other, 0]])
+    left = y[other] - S @ np.linalg.lstsq(S, y[other], rcond=None)[0]
+    explained = (left @ predictors[other]) ** 2 / (left @ left) / 150
+    share = sensitive.var() / (sensitive.var() + explained)
+    assert model.unfairness_ == pytest.approx(0.3, abs=1e-9)
+    assert share == pytest.approx(0.3, rel=1e-15 * size + 1e-9)
+    assert np.isfinite(model.lambda_)
+
+
+def test_a_response_that_s_explains_up_to_rounding_leaves_nothing():
+    Z, _ = with_one_large_claim(1.0)
+    y = 1e6 + 3.0 * Z[:, 0] - Z[:, 1]
+    model = model_of((Z, y), "equality-of-opportunity", 0.3)
+    assert not model.alpha_.any()
+    assert model.lambda_ == np.inf
+
+
 def pairwise(model, Z, y, distance):
     treated = Z[:, :2] @ model.alpha_
     gaps = (treated[:, None] - treated[None, :]) ** 2

@@ -39,7 +39,7 @@ POWERS = 20
 TINY_RESIDUAL = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
 MOST_NOISE = 1e-6
-# Share of the variance of y that is rounding if S explains the rest.
+# Least eigenvalue of several targets, in units of their variances, that is not rounding.
 NOTHING_LEFT = 1e-14
 EPS = float(np.finfo(np.float64).eps)
 
@@ -257,9 +257,24 @@ class FairBasis:
         total = self.on_predictors.T @ self.on_predictors + self.residual
         values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
         # S may explain all of y, and columns of classes sum to one: what remains is rounding.
-        varies = values > NOTHING_LEFT
+        # One target is a length, which has the digits of the rows; an eigenvalue of several has
+        # half as many.
+        one = len(unit) == 1
+        varies = values > (self.target_rounding**2 * self.weight / unit**2 if one else NOTHING_LEFT)
         explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
         return float(explained.sum()) / self.weight
+
+    @cached_property
+    def target_rounding(self) -> Floats:
+        """What rounding of y and S can leave of each target where S explains it, in its unit."""
+        spread = np.sqrt(np.diag(self.target_scatter) / self.weight)
+        spread = np.where(spread > 0.0, spread, 1.0)
+        center, unit = self.center_sensitive, np.sqrt(self.sensitive.squares() / self.weight)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        noise = rounding_noise(np.append(center, self.center_targets), np.append(unit, spread))
+        S, q = self.sensitive, len(center)
+        slopes = S.vectors / np.sqrt(S.eigenvalues) @ self.on_sensitive / S.scale[:, None]
+        return noise[q:] * spread + (noise[:q] * unit) @ np.abs(slopes)
 
     @property
     def target_scatter(self) -> Floats:
