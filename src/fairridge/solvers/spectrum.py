@@ -15,13 +15,16 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import blas, lapack
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 
 # Length of a column, relative to the longest in units of their spread, that is rounding.
 CONSTANT = 1e-12
 # Columns from which the time of a singular value decomposition counts, and the least eigenvalue,
 # relative to the largest, at which those of the square keep ten digits.
 MANY, CLEAR = 200, 1e-5
+# What others may leave of a dependent column, relative to its length; then, if that leaves too few
+# independent ones, less.
+NEARLY_COLLINEAR = (1e-7, 1e-10, 1e-13)
 # Columns that are compared at once with all directions found before.
 PANEL = 64
 
@@ -196,19 +199,40 @@ def _rescaled(P: Floats, root: Floats, factors: Floats) -> tuple[Floats, Floats,
 
     The factors may differ by any orders of magnitude. Jacobi's method finds
     singular values and vectors of columns of full rank as accurately as those
-    of the root. Collinear columns are first reduced to a triangle whose rows
-    have their sizes: that of the sorted ones, with pivoting.
+    of the root. If columns are collinear, it decomposes the largest independent
+    ones, K, and G with root·diag(factors) = KGᵀ brings the others back. Two equal
+    columns may differ by rounding, which can be larger than a third column; such
+    differences would look like effects of that column, and G has none.
     """
     rank = P.shape[1]
     if rank == root.shape[1]:
         return _jacobi(root * factors)
-    columns = (P.T @ root * factors).T
-    order = np.argsort(-np.linalg.norm(columns, axis=1))
-    Q, triangle, pivots = scipy.linalg.qr(columns[order], mode="economic", pivoting=True)
-    U, values, V = _jacobi(triangle.T)
-    A, rotation = np.empty_like(Q), np.empty_like(U)
-    A[order], rotation[pivots] = Q @ V, U
-    return P @ rotation, values, A
+    columns = P.T @ root
+    size = np.linalg.norm(columns, axis=0)
+    kept = _largest_independent(columns, size * factors)
+    others = np.setdiff1d(np.arange(len(factors)), kept)
+    slopes = np.linalg.solve(columns[:, kept], columns[:, others])
+    slopes[np.abs(slopes) * size[kept, None] <= CONSTANT * size[others]] = 0.0
+    # G has the rows of K first, and columns of K from large to small: the triangle of G then adds
+    # smaller columns to larger ones only, and all keep their digits.
+    Q, triangle = np.linalg.qr(
+        np.vstack([np.eye(rank), (slopes * factors[others]).T / factors[kept]])
+    )
+    U, values, V = _jacobi(columns[:, kept] * factors[kept] @ triangle.T)
+    A = np.empty((len(factors), rank))
+    A[np.append(kept, others)] = Q @ V
+    return P @ U, values, A
+
+
+def _largest_independent(columns: Floats, size: Floats) -> Integers:
+    """Return as many independent columns as there are rows, the largest first."""
+    order, rank = np.argsort(-size, kind="stable"), len(columns)
+    for least in NEARLY_COLLINEAR:
+        left_out = dependent_columns([columns[:, order]], len(order), rank, least)
+        if len(left_out) == len(order) - rank:
+            return np.delete(order, left_out)
+    kept = scipy.linalg.qr(columns, mode="r", pivoting=True)[1][:rank]
+    return kept[np.argsort(-size[kept], kind="stable")]
 
 
 def _jacobi(columns: Floats) -> tuple[Floats, Floats, Floats]:
@@ -242,7 +266,9 @@ def _dependent(scaled: Floats, rank: int) -> tuple[int, ...]:
     return dependent_columns([scaled], scaled.shape[1], rank)
 
 
-def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[int, ...]:
+def dependent_columns(
+    blocks: Iterable[Floats], width: int, rank: int, least: float = NEARLY_COLLINEAR[0]
+) -> tuple[int, ...]:
     """Name columns that could be left out, the last of each dependent set.
 
     Greedy from the left: a column is dependent if those kept before it explain it.
@@ -255,6 +281,8 @@ def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[
         Number of all columns.
     rank : int
         Number of directions they span.
+    least : float
+        What others leave of an independent column at least, relative to its length.
     """
     if rank == width:
         return ()
@@ -265,14 +293,14 @@ def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[
     for panel in panels:
         if directions is None:
             directions = np.empty((len(panel), rank))
-        kept += [start + k for k in _independent(panel, directions, len(kept))]
+        kept += [start + k for k in _independent(panel, directions, len(kept), least)]
         start += panel.shape[1]
         if len(kept) == rank:
             break
     return tuple(sorted(set(range(width)) - set(kept)))
 
 
-def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
+def _independent(panel: Floats, directions: Floats, count: int, least: float) -> list[int]:
     """Return the columns that the first directions do not explain, and add theirs to them."""
     rest, old = panel.copy(), directions[:, :count]
     for _ in range(2):  # twice is enough for orthogonality
@@ -286,7 +314,7 @@ def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
         for _ in range(2):
             column -= new @ (new.T @ column)
         length = float(np.linalg.norm(column))
-        if length > 1e-7 * max(float(size[j]), 1e-300):
+        if length > least * max(float(size[j]), 1e-300):
             directions[:, count] = column / length
             count += 1
             independent.append(j)
