@@ -45,6 +45,7 @@ ONCE_WRONG = [
     1_013_100_190,  # classes of few rows leave directions of S free
     763_569,  # equal columns had effects of 1e10, beside a column of 1e-14
     14_501_538,  # what S leaves of a response with one large number was taken for rounding
+    1_016_002_187,  # of many minima beside a perfect fit, files had a worse one than memory
     1_014_500_979,  # large effects in one row were taken for means that S explains in full
 ]  # fmt: skip
 
@@ -61,6 +62,13 @@ SINGULAR = {13_200_740: "inactive", 13_202_933: "separated", 13_200_118: "conver
 @pytest.mark.parametrize("seed", SINGULAR)
 def test_problems_that_once_had_no_end_have_one(seed):
     assert verdict_of(seed).status == SINGULAR[seed]
+
+
+def test_a_looser_bound_is_not_stuck_in_a_worse_minimum_beside_a_perfect_fit():
+    problem = draw(1_016_002_187)  # eight rows and ten columns
+    strict, loose = (answer(replace(problem, unfairness=r)).model for r in (0.2, 0.5))
+    assert strict.unfairness_ < loose.unfairness_ <= 0.5 + 1e-9
+    assert loose.deviance_ < strict.deviance_
 
 
 def sample(first=0, **wanted):

@@ -42,6 +42,8 @@ EASE, LEAST_EASE = 1e-2, 1e-11
 EASING, NO_DESCENT = (0.1, 0.3, 0.6), 1e-8
 # The same next to the model at r = 0.
 FAR = 1e4
+# Bounds, in units of one, from whose minima that one is looked for in the end.
+NEIGHBORS = np.array([0.5, 2.0, 0.25])
 # Step of log λ between penalties that are tried in turn, if path following failed,
 SCAN = 1.5
 # how far they go,
@@ -266,16 +268,45 @@ class MeanProblem(GLMProblem):
         first = self._end_of(*next(starts), goals, tol)
         if self._good(first) is not None:
             return first
-        # If path following failed the start matters: the best of all is taken, or that to
-        # which two of them lead.
+        # If path following failed the start matters: the best of all is taken.
         reached = [] if first is None else [first]
-        for origin, state in chain(starts, self._from_far(r, reached)):
+        self._add_ends(reached, chain(starts, self._from_far(r, reached)), goals, tol)
+        beside: list[_Reached] = []
+        self._add_ends(beside, self._from_neighbors(r, tol), goals, tol)
+        return self._best([*reached, *beside])
+
+    def _add_ends(
+        self,
+        reached: list[_Reached],
+        starts: Iterator[tuple[MeanObjective, MeanState]],
+        goals: Sequence[Goal],
+        tol: float,
+    ) -> None:
+        """Follow the minima from more starts, until two of them lead to the best one."""
+        for origin, state in starts:
             again = self._end_of(origin, state, goals, tol)
             reached += [] if again is None else [again]
             values = sorted(self._objective(one.point) for one in reached)
             if len(values) > 1 and values[1] - values[0] <= SAME * abs(values[0]):
                 break
+
+    def _best(self, reached: Sequence[_Reached]) -> _Reached | None:
         return min(reached, key=lambda one: self._objective(one.point), default=None)
+
+    def _from_neighbors(self, r: float, tol: float) -> Iterator[tuple[MeanObjective, MeanState]]:
+        """Yield minima at bounds beside r, from which the way to r may be open.
+
+        A model that fits a few rows perfectly is the end of many branches of minima, and
+        some of them can be entered in the middle only.
+        """
+        for beside in NEIGHBORS * r:
+            if not 0.0 < beside < 1.0 or self._is_separated or self._is_spent:
+                continue
+            goals, reached = self._goals(beside), list[_Reached]()
+            self._add_ends(reached, self._starts(None, goals), goals, tol)
+            best = self._best(reached)
+            if best is not None:
+                yield best.space, best.state
 
     def _from_far(
         self, r: float, reached: Sequence[_Reached]
@@ -308,7 +339,8 @@ class MeanProblem(GLMProblem):
             point = space.point(end)
             fit = self._as_fit(lambda_, point)
             value, balanced = self._share.value(fit), space.is_balanced(fit.mean_sums(self._means))
-            reached = _Reached(end, lambda_, point, fit) if value <= r + tol and balanced else None
+            met = value <= r + tol and balanced
+            reached = _Reached(space, end, lambda_, point, fit) if met else None
             if balanced and (value == 0.0 if r == 0.0 else abs(value - r) <= tol):
                 break
             # The final step was not re-evaluated; the search goes on from there.
@@ -640,6 +672,7 @@ class _SpentError(Exception):
 class _Reached:
     """A minimum at a bound."""
 
+    space: MeanObjective  # where the search went
     state: MeanState
     lambda_: float
     point: Point
