@@ -163,6 +163,21 @@ def test_dependent_columns_do_not_depend_on_blocks(size):
     assert dependent_columns(blocks, columns.shape[1], 75) == (0, 21, 73)
 
 
+@pytest.mark.parametrize("weak", [1.0, 1e-8])
+def test_coefficients_have_the_fitted_values_of_features_in_very_different_units(data, weak):
+    S, X, y = data
+    units = np.ones(30)
+    units[[3, 5, 8]] = 1e11, 1e5, 1e-1
+    found = compress(engine_of(S, X * units, y), standardize=False, predictor_penalty=0.1)
+    features, U = found.engine.rows.predictors[0].values, decorrelated(S, X * units, np.ones(12))
+    # Effects of all directions count, those of small ones less.
+    delta = np.random.default_rng(3).normal(size=(2, 9))
+    delta /= np.sqrt((features**2).sum(axis=0))
+    delta[:, 2:] *= weak
+    wanted = delta @ features.T
+    np.testing.assert_allclose(found.expand(delta) @ U.T, wanted, atol=1e-13 * np.abs(wanted).max())
+
+
 def test_columns_that_others_would_hide_are_refused():
     rng = np.random.default_rng(0)
     S, X, y = rng.normal(size=(8, 1)), rng.normal(size=(8, 10)), rng.normal(size=8)

@@ -104,11 +104,16 @@ class Compression(FeatureSpace):
         flat = delta.reshape(int(np.prod(before)), delta.shape[-1]).T
         gamma = self.columns.transposed(self.directions @ flat)
         values = np.sqrt(self.basis.predictors.eigenvalues)[:, None]
-        if values.size and values.min() ** 2 * WELL_CONDITIONED < values.max() ** 2:
-            # Of columns in very different units E is not exact, and Vγ may miss Fδ.
+        # Of columns in very different units E is not exact, and Vγ may miss Fδ. What is added for
+        # small directions leaves rounding in large columns, so that large ones come last.
+        large = values**2 * WELL_CONDITIONED >= values.max(initial=0.0) ** 2
+        for mended in () if large.all() else (True, True, large):
             missed = (self.directions * values.T).T @ self.columns.times(gamma) - values * flat
             seen = np.linalg.norm(missed, axis=0) > SEEN * np.linalg.norm(values * flat, axis=0)
-            gamma -= self.columns.transposed(self.directions @ np.where(seen, missed / values, 0.0))
+            if not seen.any():
+                break
+            step = np.where(mended & seen, missed / values, 0.0)
+            gamma -= self.columns.transposed(self.directions @ step)
         return (gamma.T / scale).reshape(*before, len(scale))
 
 
@@ -291,7 +296,9 @@ def _singular(
     _, values, right = np.linalg.svd(factor, full_matrices=False)
     values, right = values[:most], right[:most]
     kept = values > _rounding_along(columns, right, values, rounding)
-    return right[kept].T, values[kept]
+    # Rounding of large columns has a part along the span, and small directions have it, too.
+    left = right[kept].T
+    return left - span @ (span.T @ left), values[kept]
 
 
 def _rounding_along(
