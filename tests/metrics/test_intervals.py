@@ -11,6 +11,7 @@ from fairridge.metrics.intervals import (
     mean_interval,
     rate_interval,
     ratio_of_totals,
+    ratios_of_totals,
 )
 from tests.zoo import LateModule
 
@@ -67,6 +68,17 @@ def test_nothing_to_estimate_from_is_not_a_number():
     single = mean_interval(np.array([3.0]), np.ones(1), 0.95)
     assert single.value == 3.0
     assert np.isnan([single.low, single.high]).all()
+
+
+@pytest.mark.parametrize("df", [0.0084388625563383, 1e-3, 1e-6])
+def test_hardly_more_than_one_row_has_no_width_without_an_error(df):
+    # At the first of these degrees of freedom SciPy's quantile is infinite.
+    weight, values = np.array([1.0, (1.0 - np.sqrt(1.0 - df**2)) / df]), np.full(2, 2.0)
+    assert effective_size(weight) - 1.0 == pytest.approx(df, rel=1e-3)
+    found = mean_interval(values, weight, 0.95)
+    assert found.low == found.value == found.high == 2.0
+    (ratio,) = ratios_of_totals(values, values / 2.0, weight, 0.95)(np.zeros(2, dtype=np.intp), 1)
+    assert ratio.low == ratio.value == ratio.high == 2.0
 
 
 def test_a_ratio_of_totals_has_the_interval_of_the_delta_method():

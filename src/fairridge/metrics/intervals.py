@@ -96,8 +96,16 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
         return Estimate(mean, size=n)
     variance = float((weight * (values - mean) ** 2).sum() / total) * n / (n - 1.0)
     error = float(np.sqrt(variance / n))
-    half = float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error
+    half = _half_width(n, error, confidence)
     return Estimate(mean, mean - half, mean + half, n, error)
+
+
+def _half_width(n: float, error: float, confidence: float) -> float:
+    """Return a quantile of t times an error.
+
+    Of hardly more than one row the quantile is infinite; no error is no width even then.
+    """
+    return float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error if error > 0.0 else 0.0
 
 
 def ratio_of_totals(
@@ -151,7 +159,7 @@ def ratios_of_totals(
             squares = max(pp - 2.0 * p / o * po + (p / o) ** 2 * oo, 0.0) * w / (p * p)
             error = float(np.sqrt(squares / (n - 1.0)))
             with np.errstate(over="ignore"):
-                change = float(np.exp(stdtrit(n - 1.0, 0.5 + confidence / 2.0) * error))
+                change = float(np.exp(_half_width(n, error, confidence)))
             found.append(Estimate(p / o, p / o / change, p / o * change, n, p / o * error))
         return found
 
