@@ -193,6 +193,31 @@ def test_multiples_of_x_that_become_those_of_u(
         assert error == pytest.approx(theirs.quantities[name][1], rel=1e-9), name
 
 
+@pytest.mark.parametrize("garbage", [1.7e308, np.nan], ids=["large", "nan"])
+@pytest.mark.parametrize("covariance", ["HC1", "HC3", "cluster"])
+@pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3), Poisson()], ids=str)
+def test_memory_that_was_not_written_is_not_read(monkeypatch, family, covariance, garbage):
+    if covariance == "HC3" and family.n_predictors > 1:
+        pytest.skip("one leverage is that of one linear predictor")
+    data, rng = draw(family, n=120), np.random.default_rng(5)
+    options = {"weight": rng.uniform(1.5, 4.0, 120), "covariance": covariance}
+    if covariance == "cluster":
+        options["clusters"] = rng.integers(0, 20, 120)
+    clean = inferred(family, data, PARITY, 0.05, **options.copy())
+    empty = np.empty
+
+    def dirty(*arguments, **named):
+        out = empty(*arguments, **named)
+        if out.dtype == np.float64:
+            out.fill(garbage)
+        return out
+
+    monkeypatch.setattr(np, "empty", dirty)
+    again = inferred(family, data, PARITY, 0.05, **options.copy())
+    np.testing.assert_array_equal(again.covariance, clean.covariance)
+    np.testing.assert_array_equal(again.fair.covariance, clean.fair.covariance)
+
+
 def test_terms_of_predictors_that_s_explains_are_written_out():
     """Sums of squares of x would lose the digits of those of u."""
     data = draw(Gaussian(), n=200)

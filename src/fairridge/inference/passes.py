@@ -71,7 +71,7 @@ class Pass(Placed):
         return FairRows.of(family, self.branch.basis, y, Z, weight, offset)
 
     def terms(self, rows: FairRows, more: int = 0) -> Terms:
-        """Return all terms of each row, and some columns for the caller to fill.
+        """Return all terms of each row, and some columns of zeros for the caller to fill.
 
         What quantities have of the branch's own terms is left out; see `completion`.
         """
@@ -85,7 +85,7 @@ class Pass(Placed):
         else:
             factors = out[:, :0]
             self.branch.write_terms(seen, out[:, :width])
-        out[:, width:last] = 0.0
+        out[:, width:] = 0.0
         for branch, parts in self._by_branch():
             at = seen if branch is self.branch else branch.seen(rows)
             for k, sign, what in parts:
