@@ -279,6 +279,11 @@ class ExplainedShare(Placed):
     def gradient(self) -> Floats:
         """Derivative in θ."""
         explained = self.explained
+        if not explained.variance > 0.0:
+            raise ValueError(
+                "there are no standard errors: what the bound is a share of varies by no more "
+                "than rounding."
+            )
         return 2.0 * (explained.slope - self.value * explained.variance_slope) / explained.variance
 
     def direct(self, at: RowsOfModel) -> Floats:
