@@ -46,6 +46,7 @@ ONCE_WRONG = [
     736_261,  # small directions left rounding in the coefficients of large columns
     763_569,  # equal columns had effects of 1e10, beside a column of 1e-14
     14_501_538,  # what S leaves of a response with one large number was taken for rounding
+    1_020_000_304,  # S explained the rounding of a level to the judge
     1_018_002_205,  # scores that do not vary beside controls had standard errors of NaN
     1_018_000_272,  # SciPy's quantile of hardly more than one row is infinite
     1_016_002_187,  # of many minima beside a perfect fit, files had a worse one than memory

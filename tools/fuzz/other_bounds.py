@@ -327,8 +327,10 @@ def _given_controls(problem: Problem, columns: Columns, raw: Floats) -> OtherBou
         if columns.likelihood.family in ("gaussian", "cox"):
             ours, theirs = (variance(part, w) for part in (S @ alpha, U @ beta))
             whole = ours + theirs
-            nothing = whole <= (1e-9 + 1e2 * columns.digits) ** 2 * variance(eta, w)
-            return None if nothing else Value(ours / whole, 1e4 * columns.digits)
+            nothing = (1e-9 + 1e2 * columns.digits) ** 2 * variance(eta, w)
+            # A constant η is a level with rounding, of which S explains some.
+            nothing += (1e2 * EPS) ** 2 * float(weighted_mean(eta**2, w).sum())
+            return None if whole <= nothing else Value(ours / whole, 1e4 * columns.digits)
         return _deviance_share(given, rest, alpha, beta)
 
     def gain(lambda_: float) -> float:
