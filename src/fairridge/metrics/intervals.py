@@ -103,7 +103,7 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
 def _half_width(n: float, error: float, confidence: float) -> float:
     """Return a quantile of t times an error.
 
-    Of hardly more than one row the quantile is infinite; no error is no width even then.
+    The quantile can be infinite for hardly more than one row; without an error the width is zero.
     """
     return float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error if error > 0.0 else 0.0
 
