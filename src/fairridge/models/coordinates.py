@@ -106,14 +106,21 @@ class Coordinates:
         out[ours, len(others) :] = np.kron(self.contrasts.T, np.eye(a))
         return out
 
-    @cached_property
-    def common(self) -> Floats:
-        """Matrix of the sum of squares of what classes have in common, which no model sees."""
+    def common(self, curvature: Floats) -> Floats:
+        """Return a quadratic form of what classes have in common, which no model sees.
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (N,)
+            Second derivatives of the deviance. The form bends each column of S about as
+            much: next to a form that bends it far more the deviance would be rounding.
+        """
         out = np.zeros((self.size, self.size))
         if self.contrasts is not None:
-            K, a = len(self.contrasts), self.sensitive.shape[1]
-            S = self.of_sensitive
-            out[np.ix_(S, S)] = np.kron(np.full((K, K), 1.0 / K), np.eye(a))
+            K, S = len(self.contrasts), self.of_sensitive
+            typical = curvature[S].reshape(K, -1).mean(axis=0)
+            typical[typical <= 0.0] = 1.0
+            out[np.ix_(S, S)] = np.kron(np.full((K, K), 1.0 / K), np.diag(typical))
         return out
 
     def by_predictor(self, theta: Floats) -> Floats:

@@ -103,7 +103,7 @@ class PenalizedGLM:
         quadratic = coordinates.penalty(K, self.predictor_penalty)
         quadratic += self._ridge_on_idle(quadratic + np.diag(l1), free)
         if weight == 0.0 and coordinates.contrasts is not None:
-            quadratic += self.typical * coordinates.common
+            quadratic += coordinates.common(np.diag(self.start.hessian))
         return Objective(
             self._evaluate,
             quadratic,
