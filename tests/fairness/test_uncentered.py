@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
+from fairridge.exceptions import DataWarning
 from fairridge.fairness import StatisticalParity
+from fairridge.fairness.statistical_parity import LARGEST
 from fairridge.families import Tweedie
 
 SHIFT = 1000.0
@@ -73,16 +75,60 @@ def test_the_share_is_exact_where_deviances_overflow(family, sign):
         definition=StatisticalParity(center=False),
     ).fit(X, y, sensitive_features=S)
     assert abs(model.fair_intercept_) > 1400.0
+    # Rounding of an intercept of thousands is all that may differ.
+    expected = float(share_of(POWERS[family], model, S, X, y))
+    assert model.unfairness_ == pytest.approx(expected, rel=1e-9)
+
+
+def share_of(power, model, S, X, y):
     sensitive = S @ model.alpha_
-    rest = model.predict(X, sensitive_features=S)
-    rest = np.log(rest) - model.fair_intercept_ - sensitive
+    rest = X @ model.coef_[1:] + S @ model.coef_[:1]
+    rest += model.intercept_ - model.fair_intercept_ - sensitive
     with_both, without, null = (
-        deviance(POWERS[family], y, model.fair_intercept_ + eta)
+        deviance(power, y, model.fair_intercept_ + eta)
         for eta in (sensitive + rest, rest, 0.0 * rest)
     )
-    expected = float((with_both - without) / (with_both - null))
-    # Rounding of an intercept of thousands is all that may differ.
-    assert model.unfairness_ == pytest.approx(expected, rel=1e-9)
+    return (with_both - without) / (with_both - null)
+
+
+def separated(shift):
+    """No counts where x is less than s, by as little as 0.01 or as much as 10."""
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=200) + shift
+    gap = np.where(rng.random(200) < 0.5, 0.0, 10.0 ** rng.uniform(-2.0, 1.0, size=200))
+    y = np.where(gap > 0.0, 0.0, rng.poisson(2.0, size=200)).astype(float)
+    return s[:, None], (s - gap)[:, None], y
+
+
+UNCENTERED = StatisticalParity(center=False)
+
+
+@pytest.mark.parametrize("shift", [-50.0, 0.0])
+def test_the_share_is_exact_where_counts_are_separated(shift):
+    S, X, y = separated(shift)
+    with pytest.warns(DataWarning, match="separate the responses"):
+        model = FairRidgeRegressor(1.0, family="poisson", definition=UNCENTERED).fit(
+            X, y, sensitive_features=S
+        )
+    assert model.beta_[0] > 1000.0
+    expected = float(share_of(1.0, model, S, X, y))
+    assert model.unfairness_ == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [3.0, 50.0])
+def test_a_share_beyond_floating_point_is_the_largest(shift):
+    """Far below the mean count everywhere, the deviance without S and X was taken for none."""
+    S, X, y = separated(shift)
+    with pytest.warns(DataWarning, match="separate the responses"):
+        model = FairRidgeRegressor(1.0, family="poisson", definition=UNCENTERED).fit(
+            X, y, sensitive_features=S
+        )
+    assert share_of(1.0, model, S, X, y) > np.finfo(float).max
+    assert 1e290 < model.unfairness_ <= LARGEST
+    bounded = FairRidgeRegressor(0.5, family="poisson", definition=UNCENTERED)
+    bounded.fit(X, y, sensitive_features=S)
+    assert bounded.unfairness_ == pytest.approx(0.5, abs=1e-9)
+    assert float(share_of(1.0, bounded, S, X, y)) == pytest.approx(0.5, rel=1e-6)
 
 
 def test_nagelkerke_beyond_floating_point_is_an_error():

@@ -50,6 +50,8 @@ ONCE_WRONG = [
     1_018_002_205,  # scores that do not vary beside controls had standard errors of NaN
     1_018_000_272,  # SciPy's quantile of hardly more than one row is infinite
     1_016_002_187,  # of many minima beside a perfect fit, files had a worse one than memory
+    20_000_718,  # a ridge on what classes have in common hid the deviance of a column of 1e-8
+    21_000_756,  # an infinite share: without S the deviance exceeds all numbers
     1_014_500_979,  # large effects in one row were taken for means that S explains in full
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from fairridge.engines import Engine
 from fairridge.fairness.base import Certifiable, VarianceShare, share
 from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
+from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.families.sums import any_arrays
 from fairridge.models import Fit, Isolation
 from fairridge.solvers.spectrum import explained_by_sensitive
@@ -21,6 +22,8 @@ Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
 MEASURES = ("variance", "deviance", "nagelkerke", "tjur")
 # Deviance per row that is nothing but rounding.
 NEGLIGIBLE_DEVIANCE = 1e-14
+# The largest share of deviance: that of the largest exponential, which stands for all beyond it.
+LARGEST = float(np.exp(LARGEST_EXPONENT))
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class StatisticalParity(VarianceShare):
       probabilities between the two outcomes (binomial models).
 
     Shares other than the first can exceed 1, and need not be monotone in λ.
+    Those of deviance are at most e⁷⁰⁰: without S a separated model can be any
+    number of times worse.
 
     Parameters
     ----------
@@ -177,7 +182,7 @@ class StatisticalParity(VarianceShare):
         if null - deviance <= NEGLIGIBLE_DEVIANCE * (weight * unit + abs(null)):
             return 0.0  # nothing is explained, but for rounding
         if measure == "deviance":
-            return share(deviance - without, deviance - null)
+            return min(share(deviance - without, deviance - null), LARGEST)
         return self._nagelkerke(without - null, deviance - null, weight)
 
     def _nagelkerke(self, without: float, full: float, weight: float) -> float:

@@ -105,8 +105,8 @@ class Family(ABC):
         """
         return 1.0
 
-    def log_size(self, shift: float) -> float:
-        """Return log c if a shift of η multiplies deviances by at most c; 0 if it adds to them.
+    def log_size(self, eta: float, mean: float) -> float:
+        """Return log c if deviances at η, far from a mean response, grow like c; 0 if like η.
 
         A family that returns more than 0 takes log c as third argument of
         `unit_deviance`, and divides by c what may be beyond floating point.

@@ -69,9 +69,9 @@ class Binomial(SinglePredictor, ClassFamily):
         weights = self.class_weights
         return unit if weights is None else weight_of_two(weights, y) * unit
 
-    def log_size(self, shift: float) -> float:
+    def log_size(self, eta: float, mean: float) -> float:
         """Return 0 for links under which deviances grow with η itself."""
-        return LINKS[self.link].log_size(shift)
+        return LINKS[self.link].log_size(eta)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """Its derivatives in η; 2(μ − y) and 2μ(1 − μ) for the logit."""

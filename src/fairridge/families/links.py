@@ -40,8 +40,8 @@ class ProbabilityLink(ABC):
     def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """Return −2(y log μ + (1 − y) log(1 − μ)), divided by e^log_size."""
 
-    def log_size(self, shift: float) -> float:
-        """Return log c if a shift of η multiplies deviances by at most c; 0 if it adds to them."""
+    def log_size(self, eta: float) -> float:
+        """Return log c if deviances at a large η grow like c; 0 if like η."""
         return 0.0
 
     @abstractmethod
@@ -128,9 +128,9 @@ class ComplementaryLogLog(ProbabilityLink):
         xp = namespace(mu)
         return xp.log(-xp.log1p(-mu))
 
-    def log_size(self, shift: float) -> float:
-        """Return the shift, by whose exponential t grows."""
-        return max(shift, 0.0)
+    def log_size(self, eta: float) -> float:
+        """Return η, by whose exponential t grows."""
+        return max(eta, 0.0)
 
     def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log(1 − e^−t) − (1 − y)t) with t = e^η, which may exceed what numbers can be."""

@@ -37,8 +37,9 @@ class LogLink(SinglePredictor):
         """Return e^η."""
         return bounded_exp(eta)
 
-    def log_size(self, shift: float) -> float:
-        """Return the larger exponent of e^((2−power)·shift) and e^((1−power)·shift)."""
+    def log_size(self, eta: float, mean: float) -> float:
+        """Return the larger exponent of (e^η/mean)^(2−power) and (e^η/mean)^(1−power)."""
+        shift = eta - math.log(mean)
         return max((2.0 - self.power) * shift, (1.0 - self.power) * shift)
 
     def null_level(self, y: Floats, weight: Floats, offset: Floats | None) -> float:

@@ -95,9 +95,9 @@ class NegativeBinomial(LogLink):
         at_zero = xp.log1p(kappa * self.mean(eta)) + at_least(eta - LARGEST_EXPONENT, 0.0)
         return 2.0 * xp.where(positive, xp.where(small, y, 1.0 / kappa) * bent, at_zero / kappa)
 
-    def log_size(self, shift: float) -> float:
+    def log_size(self, eta: float, mean: float) -> float:
         """Return 0: deviances grow with η itself; without dispersion as Poisson's do."""
-        return super().log_size(shift) if self.kappa == 0.0 else 0.0
+        return super().log_size(eta, mean) if self.kappa == 0.0 else 0.0
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y)/(1 + κμ) and 2μ(1 + κy)/(1 + κμ)²."""

@@ -301,14 +301,15 @@ class Fit:
 
     @property
     def log_size_uncentered(self) -> float:
-        """Logarithm of what deviances at α = 0 are multiplied by if S is not centered.
+        """Logarithm of what the deviance at α = β = 0 is a multiple of if S is not centered.
 
-        η then moves by −s̄α in every row; under a log link, and if S is far from
-        zero, the deviance there overflows.
+        η is the intercept then, in every row; under a log link, and if S is far
+        from zero, the deviance there overflows.
         """
         if np.ndim(self.alpha) > 1:
             return 0.0
-        size = self.family.log_size(-float(self.alpha @ self.basis.center_sensitive))
+        mean = float(self.basis.center_targets[0])
+        size = self.family.log_size(float(self.intercept), mean)
         return float(size) if size > HUGE else 0.0
 
 
