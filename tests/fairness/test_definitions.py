@@ -95,6 +95,18 @@ def test_what_s_leaves_of_a_response_counts_however_little_it_is(size):
     assert np.isfinite(model.lambda_)
 
 
+@pytest.mark.parametrize("family", ["gaussian", "quasi-binomial"])
+@pytest.mark.parametrize("c", [2.23238623, 0.1, 1 / 3])
+def test_predictors_orthogonal_to_what_s_leaves_of_the_response_explain_none_of_it(family, c):
+    """x varies in one group and y in the other: COV(Uβ, y⊥) = 0, and every α ≠ 0 has share 1."""
+    s, y = np.array([0.0, 1.0, 1.0, 0.0]), np.array([0.75, 0.75, 0.75, 0.25])
+    x = np.array([c, 1.0 - c, 2.0 - c, c])
+    model = FairRidgeRegressor(
+        1e-6, family=family, definition="equality-of-opportunity", predictor_penalty=1.0
+    ).fit(x[:, None], y, sensitive_features=s[:, None])
+    assert (model.lambda_, model.unfairness_, model.status_) == (np.inf, 0.0, "converged")
+
+
 def test_a_response_that_s_explains_up_to_rounding_leaves_nothing():
     Z, _ = with_one_large_claim(1.0)
     y = 1e6 + 3.0 * Z[:, 0] - Z[:, 1]

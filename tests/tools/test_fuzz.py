@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tools.fuzz.__main__ import main
-from tools.fuzz.check import judge, verdict_of
+from tools.fuzz.check import _compared, judge, verdict_of
 from tools.fuzz.fitting import Answer, answer
 from tools.fuzz.problems import OTHER, draw
 from tools.pairs.draw import draw as draw_case
@@ -50,6 +50,9 @@ ONCE_WRONG = [
     1_018_002_205,  # scores that do not vary beside controls had standard errors of NaN
     1_018_000_272,  # SciPy's quantile of hardly more than one row is infinite
     1_016_002_187,  # of many minima beside a perfect fit, files had a worse one than memory
+    23_001_710,  # predictors orthogonal to what S leaves of y explained it by rounding
+    1_023_001_238,  # means that missed their total by 1.4e-11 were called too large
+    1_023_000_376,  # six rows and six independent columns: minima without number
     20_000_718,  # a ridge on what classes have in common hid the deviance of a column of 1e-8
     21_000_756,  # an infinite share: without S the deviance exceeds all numbers
     1_014_500_979,  # large effects in one row were taken for means that S explains in full
@@ -75,6 +78,22 @@ def test_a_looser_bound_is_not_stuck_in_a_worse_minimum_beside_a_perfect_fit():
     strict, loose = (answer(replace(problem, unfairness=r)).model for r in (0.2, 0.5))
     assert strict.unfairness_ < loose.unfairness_ <= 0.5 + 1e-9
     assert loose.deviance_ < strict.deviance_
+
+
+def test_the_last_digits_of_totals_are_no_reason_to_refuse_a_model():
+    problem = draw(1_023_001_238)  # thirty amounts between 0.007 and 31
+    model = answer(replace(problem, unfairness=1.0)).model
+    means = model.predict(problem.X, sensitive_features=problem.S)
+    assert problem.weight @ means == pytest.approx(problem.weight @ problem.y, rel=1e-11)
+
+
+def test_where_there_are_many_minima_each_answer_must_be_one():
+    problem = draw(1_023_000_376)
+    first = answer(problem)
+    looser = answer(replace(problem, unfairness=2.0 * problem.unfairness))
+    assert list(_compared(problem, first, {"parquet": first})) == []
+    (violation,) = _compared(problem, first, {"parquet": looser})
+    assert violation.startswith("parquet: bound 0.0001 exceeded silently")
 
 
 def sample(first=0, **wanted):

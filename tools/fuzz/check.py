@@ -305,6 +305,12 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
             continue
         if _is_ambiguous(problem, columns):
             continue
+        if problem.definition.startswith("mean-") and _fits_any_rows(columns) and name != "scaled":
+            # Bounds on means then have several minima (docs/model.md): each is judged by itself.
+            fair = coefficients_of(other.model, columns)
+            for violation in _wrong_other_bound(problem, other, columns, fair):
+                yield f"{name}: {violation}"
+            continue
         agree = AGREE + 1e3 * columns.digits + _coarse(problem)
         null = columns.likelihood.deviance(columns.null)[0]
         slack = agree * (abs(model.deviance_) + 1e-3 * abs(null)) + EPS * len(columns.S)
@@ -346,6 +352,12 @@ def _is_ambiguous(problem: Problem, columns: Columns) -> bool:
         and problem.definition == "uncentered"
         and rank < len(columns.S.T)
     )
+
+
+def _fits_any_rows(columns: Columns) -> bool:
+    """Whether there are as many independent columns as rows, so that a model fits perfectly."""
+    Z = np.hstack([columns.S, columns.U])
+    return bool(np.linalg.matrix_rank(over(Z, Z.std(axis=0)), tol=1e-8) >= len(Z) - 1)
 
 
 def _different(

@@ -252,15 +252,19 @@ class FairBasis:
         """
         size = np.sqrt(np.diag(self.target_scatter))
         unit = np.where(size > 0.0, size, 1.0)
+        rounding = np.sqrt(self.weight) * self.target_rounding / unit
         fitted = self.predictors.rotate(np.atleast_2d(beta))
         cross = fitted @ (self.on_predictors / unit)
+        # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
+        lengths = np.linalg.norm(fitted, axis=1, keepdims=True)
+        cross = np.where(np.abs(cross) > rounding * lengths, cross, 0.0)
         total = self.on_predictors.T @ self.on_predictors + self.residual
         values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
         # S may explain all of y, and columns of classes sum to one: what remains is rounding.
         # One target is a length, which has the digits of the rows; an eigenvalue of several has
         # half as many.
         one = len(unit) == 1
-        varies = values > (self.target_rounding**2 * self.weight / unit**2 if one else NOTHING_LEFT)
+        varies = values > (rounding**2 if one else NOTHING_LEFT)
         explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
         return float(explained.sum()) / self.weight
 

@@ -393,7 +393,7 @@ class MeanObjective:
             end = reach(self.evaluate, self.start, [self.totals], self.minima.max_iter, np.inf)
             best = self.minimum(0.0, self.leveled(self.best)) if end is None else self.point(end)
             prices = prices if end is None else end.multipliers[-1]
-            sums = self.sums(best.theta)
+            best, sums = self._leveled(best)  # the last step was not seen
         # Under a log link a level balances any means, unless they leave the range of numbers.
         if self.minima.family.link == "log" and not self.is_balanced(sums):
             raise ValueError(TOO_LARGE)
