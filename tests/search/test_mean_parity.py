@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
@@ -222,3 +222,29 @@ def test_separated_classes_do_not_hold_a_search_up(rows):
         model.fit(data, outcome)
     assert model.unfairness_ == pytest.approx(0.02, abs=1e-10)
     assert model.n_iter_ < 80
+
+
+@pytest.mark.parametrize("decided", [False, True])
+@pytest.mark.parametrize("r", [0.1, 0.02, 0.0])
+def test_without_predictors_alpha_makes_up_for_offsets_that_vary_with_s(r, decided):
+    rng = np.random.default_rng(3)
+    s = rng.integers(0, 2, size=200).astype(float)
+    offset = 0.5 * s + rng.normal(size=200)
+    y = rng.random(200) < expit(offset - 2.5 * s)
+    y[decided & (s == 1.0)] = False  # without a bound α = −∞ then
+
+    def means(alpha):
+        def excess(level):
+            return (expit(level + alpha * s + offset) - y).sum()
+
+        return expit(brentq(excess, -50.0, 50.0, xtol=1e-15) + alpha * s + offset)
+
+    model = FairRidgeClassifier(r, sensitive=[0], definition="mean-parity")
+    model.fit(s[:, None], y, offset=offset)
+    # S explains nothing of balanced means at one α, and more of them the farther it is off.
+    expected = brentq(lambda a: np.cov(means(a), s)[0, 1], -10.0, 10.0, xtol=1e-14)
+    if r > 0.0:
+        share = (lambda a: r_squared(means(a), s[:, None]) - r), expected - 5.0, expected
+        expected = brentq(*share, xtol=1e-14)
+    assert model.alpha_[0] == pytest.approx(expected, abs=1e-8)
+    assert (model.unfairness_, model.status_) == (pytest.approx(r, abs=1e-9), "converged")

@@ -50,6 +50,11 @@ ONCE_WRONG = [
     1_018_002_205,  # scores that do not vary beside controls had standard errors of NaN
     1_018_000_272,  # SciPy's quantile of hardly more than one row is infinite
     1_016_002_187,  # of many minima beside a perfect fit, files had a worse one than memory
+    25_001_361,  # a ridge leaves small coefficients, which the judge took for zeros
+    24_002_026,  # one response of 1e13 hid to the judge what S leaves of the others
+    1_024_001_739,  # rows that are alike differed from their mean by its rounding
+    1_025_000_288,  # in canonical directions a penalty of 1e15 took the digits of the deviance
+    1_024_000_098,  # without predictors, offsets keep a constant from being fair
     23_001_710,  # predictors orthogonal to what S leaves of y explained it by rounding
     1_023_001_238,  # means that missed their total by 1.4e-11 were called too large
     1_023_000_376,  # six rows and six independent columns: minima without number
@@ -68,9 +73,13 @@ def test_answers_that_once_were_wrong_are_right(seed):
 SINGULAR = {13_200_740: "inactive", 13_202_933: "separated", 13_200_118: "converged"}
 
 
-@pytest.mark.parametrize("seed", SINGULAR)
+# Bounds beside r used the passes up that a search over λ needed.
+WITHOUT_NEIGHBORS = {1_022_001_000: "converged"}
+
+
+@pytest.mark.parametrize("seed", SINGULAR | WITHOUT_NEIGHBORS)
 def test_problems_that_once_had_no_end_have_one(seed):
-    assert verdict_of(seed).status == SINGULAR[seed]
+    assert verdict_of(seed).status == (SINGULAR | WITHOUT_NEIGHBORS)[seed]
 
 
 def test_a_looser_bound_is_not_stuck_in_a_worse_minimum_beside_a_perfect_fit():

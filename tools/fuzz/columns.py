@@ -137,9 +137,11 @@ def over(Z: Floats, scale: Floats) -> Floats:
     return Z / np.where(scale > 0.0, scale, 1.0)
 
 
-def residual(S: Floats, X: Floats, w: Floats, digits: float = EPS) -> Floats:
+def residual(
+    S: Floats, X: Floats, w: Floats, digits: float = EPS, least: float = NO_DIRECTION
+) -> Floats:
     """Return what weighted regression on S leaves of X; zero where only rounding is left."""
-    nothing = max(NO_DIRECTION, 1e2 * digits)
+    nothing = max(least, 1e2 * digits)
     root = np.sqrt(w)[:, None]
     norm = np.sqrt((w[:, None] * S**2).sum(axis=0))
     Q, values, _ = np.linalg.svd(root * over(S, norm), full_matrices=False)

@@ -123,7 +123,7 @@ def _opportunity(columns: Columns, model: Coefficients) -> Value | None:
     w, d = columns.weight, columns.digits
     target, _ = centered(_target(columns, model.alpha.shape[1]), w)
     left = residual(columns.S, residual(columns.S, target, w, d), w, d)
-    if not left.any() and residual(columns.S, target, w).any():
+    if not left.any() and residual(columns.S, target, w, least=0.0).any():
         return None  # what S leaves of y has fewer digits than would show it
     ours = variance(columns.S @ model.alpha, w)
     fitted = columns.U @ model.beta

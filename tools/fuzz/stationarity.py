@@ -14,7 +14,7 @@ from tools.fuzz.problems import Problem
 from tools.fuzz.reference import Value
 
 Floats = NDArray[np.float64]
-# Coefficients this small, relative to the largest, are zero.
+# Coefficients this small, relative to the largest, are zero under absolute values.
 ZERO = 1e-9
 # Curvature, relative to that of the null model, of a direction without any.
 LOST = 1e-6
@@ -65,7 +65,8 @@ def _slope(problem: Problem, columns: Columns, model: Coefficients, lambda_: flo
     Z = np.hstack([ones, 0.0 * S if held else S, U])
     Q, absolute = _penalty(problem, S, w, sd_S)
     t = _with_common_part(model.alpha * sd_S[:, None], Q, absolute)
-    t = np.where(np.abs(t) <= ZERO * np.abs(t).max(initial=0.0), 0.0, t)
+    small = np.abs(t) <= ZERO * np.abs(t).max(initial=0.0)
+    t = np.where(small & (absolute[:, None] > 0.0), 0.0, t)
     T = np.vstack([0.0 * ones[:1].T * model.level, t, model.beta * sd_U[:, None]])
     weight, others = 0.0 if held else lambda_, (0.0 * ones[0], 0.0 * sd_U)
     pull = 2.0 * weight * np.concatenate([others[0], absolute, others[1]])[:, None]

@@ -46,6 +46,8 @@ Vectorized = Callable[[Any], Any]
 
 # Above this many rows a general distance takes minutes: 4e8 pairs.
 MANY_ROWS = 20_000
+# Differences from a mean, relative to it, that are rounding.
+ROUNDING_OF_MEANS = 1e-15
 # Distance in units of the scale that one run of sums spans: e^300 is far from overflow.
 SPAN = 300.0
 
@@ -376,6 +378,8 @@ def _within_outcomes(S: Floats, v: Floats, codes: Integers) -> Floats:
     S = S - np.average(S, axis=0, weights=v)
     means = np.column_stack([np.bincount(codes, weights=v * column) / weight for column in S.T])
     centered = S - means[codes]
+    # Rows that are all alike differ from their mean by its rounding.
+    centered[np.abs(centered) <= ROUNDING_OF_MEANS * np.abs(means[codes])] = 0.0
     return (centered * (v * weight[codes])[:, None]).T @ centered
 
 

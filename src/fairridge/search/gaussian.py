@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Booleans, Floats
+from fairridge.engines import triangular_factor
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Gaussian
 from fairridge.models import Fit
@@ -219,13 +220,19 @@ class RidgeOnExplained:
         if self.predictor_penalty == 0.0:
             rest = np.append(np.zeros(m), z[m:])
             return rest, np.eye(len(z))[:, :m], z[:m], space.explained
-        root = np.linalg.cholesky(np.eye(len(z)) + self.predictor_penalty * space.penalty)
-        z = scipy.linalg.solve_triangular(root, z, lower=True)
+        turned = space.turned(self.predictor_penalty)
+        if turned is None:
+            turned = np.eye(len(z))
+            root = np.linalg.cholesky(turned + self.predictor_penalty * space.penalty)
+        else:  # squares of a stiff penalty would take the digits of all the rest
+            stiff = np.sqrt(self.predictor_penalty) * space.scaled @ turned
+            root = triangular_factor(np.vstack([turned, stiff])).T
+        z = scipy.linalg.solve_triangular(root, turned.T @ z, lower=True)
         explained = np.eye(len(z))[:, :m] * np.sqrt(space.explained)
         half = scipy.linalg.solve_triangular(root, explained, lower=True)
         W, sizes, _ = np.linalg.svd(half, full_matrices=False)
-        moving = scipy.linalg.solve_triangular(root.T, W)
-        rest = scipy.linalg.solve_triangular(root.T, z - W @ (W.T @ z))
+        moving = turned @ scipy.linalg.solve_triangular(root.T, W)
+        rest = turned @ scipy.linalg.solve_triangular(root.T, z - W @ (W.T @ z))
         return rest * space.has_fair_directions, moving, W.T @ z, sizes**2
 
     def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:

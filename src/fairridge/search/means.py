@@ -107,13 +107,20 @@ class MeanProblem(GLMProblem):
 
     @property
     def _has_others(self) -> bool:
-        """Whether there are coordinates that λ does not penalize, including controls.
+        """Whether there are other fair models than constant ones: with predictors or controls.
 
         Means that count among rows of one class only leave some of S free, too: within a class
-        of a few rows S does not vary in all of its directions.
+        of a few rows S does not vary in all of its directions. And where offsets vary with S,
+        a constant is not fair, and α makes up for them.
         """
         named = super()._has_others or bool(self.space.controls)
-        return named or not self._free_objective.is_rigid
+        return named or not (self._free_objective.is_rigid and self._is_constant_fair)
+
+    @cached_property
+    def _is_constant_fair(self) -> bool:
+        """Whether S explains nothing of the means of the model with an intercept only."""
+        space = self._free_objective
+        return space.forms[0].share(space.sums(self._null.theta)) == 0.0
 
     def resume(self, lambda_: float, raw: Floats) -> None:
         """Find the model of an earlier fit to these rows again, from its level and coefficients.
@@ -271,6 +278,8 @@ class MeanProblem(GLMProblem):
         # If path following failed the start matters: the best of all is taken.
         reached = [] if first is None else [first]
         self._add_ends(reached, chain(starts, self._from_far(r, reached)), goals, tol)
+        if not reached:
+            return None  # a search over λ is shorter than others at bounds beside r
         beside: list[_Reached] = []
         self._add_ends(beside, self._from_neighbors(r, tol), goals, tol)
         return self._best([*reached, *beside])
@@ -533,7 +542,7 @@ class MeanProblem(GLMProblem):
         if not np.isfinite(null.products).all() or not np.isfinite(null.squares).all():
             raise ValueError(TOO_LARGE)
         self._points[np.inf] = self._null
-        others = self._has_others and not self._free_objective.is_rigid
+        others = self._has_others and not (self._free_objective.is_rigid and self._is_constant_fair)
         if self.space.uses_sensitive:
             return Choice(np.inf, "not-converged" if others else "converged")
         # With fewer directions than S has columns nothing but a constant is left.

@@ -85,7 +85,7 @@ class PenalizedGLM:
     @cached_property
     def coordinates(self) -> Coordinates:
         """The coordinates θ of the model."""
-        return self.space.coordinates(self.family, self.penalty)
+        return self.space.coordinates(self.family, self.penalty, self.predictor_penalty)
 
     # --------------------------------------------------------------- objectives
 

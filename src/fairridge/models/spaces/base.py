@@ -75,8 +75,10 @@ class Space:
 
     # ------------------------------------------------------------- coordinates
 
-    def coordinates(self, family: Family, penalty: Any) -> Coordinates:
-        """Return the coordinates θ of a model."""
+    def coordinates(
+        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
+    ) -> Coordinates:
+        """Return the coordinates θ of a model; those of blind ones may depend on λ₂."""
         return self._coordinates_as(Coordinates, family, penalty)
 
     def _coordinates_as(self, kind: Any, family: Family, penalty: Any) -> Any:

@@ -28,6 +28,8 @@ from fairridge.solvers.spectrum import spectrum_of
 
 # A correlation this small is rounding; its square, a share of variance, is not seen anywhere.
 NEGLIGIBLE_CORRELATION = 1e-10
+# Curvature of λ₂ in a direction of length one, above which it takes digits of all the others.
+STIFF = 1e6
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,7 @@ class BlindSpace(Space):
     @cached_property
     def penalty(self) -> Floats:
         """Matrix of Σ(scaleⱼbⱼ)² as a form in c."""
-        scaled = self.directions * self.scale[:, None]
-        return scaled.T @ scaled
+        return self.scaled.T @ self.scaled
 
     def share(self, c: Floats) -> float:
         """Return R² of Xb on S; 0 for b = 0."""
@@ -82,17 +83,43 @@ class BlindSpace(Space):
         part = float(self.explained @ c[: len(self.explained)] ** 2)
         return part / whole if whole > 0.0 else 0.0
 
-    def coordinates(self, family: Family, penalty: Any) -> BlindCoordinates:
+    def coordinates(
+        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
+    ) -> BlindCoordinates:
         """Return the coordinates θ of a model."""
-        return BlindCoordinates(self.basis, family.n_predictors, False, space=self)
+        turned = self.turned(predictor_penalty)
+        turned = np.eye(self.rank) if turned is None else turned
+        return BlindCoordinates(self.basis, family.n_predictors, False, space=self, turned=turned)
+
+    @cached_property
+    def scaled(self) -> Floats:
+        """Coefficients of X in directions as penalties see them, of shape (p, d)."""
+        return self.directions * self.scale[:, None]
+
+    def turned(self, predictor_penalty: float) -> Floats | None:
+        """Return directions that suit a stiff penalty, in these, of shape (d, d); None for others.
+
+        Those that S does not explain are turned to the axes of the penalty, and are added
+        to the others so that the penalty of these is smallest: what S explains of them stays.
+        """
+        largest = np.square(self.scaled).sum(axis=0).max(initial=0.0)
+        if predictor_penalty * largest <= STIFF:
+            return None
+        m, turned = len(self.explained), np.eye(self.rank)
+        if self.has_fair_directions:
+            fair = self.scaled[:, m:]
+            turned[m:, m:] = np.linalg.svd(fair)[2].T
+            turned[m:, :m] = -np.linalg.lstsq(fair, self.scaled[:, :m], rcond=None)[0]
+        return turned
 
     def penalized(self, penalty: Any) -> Floats:
         """Return ‖P_S Xb‖² as a form in coordinates of variance one."""
         return np.diag(self.basis.weight * self.explained)
 
     def spread(self, coordinates: Any) -> Floats:
-        """Return ones: every direction has variance one."""
-        return np.ones(coordinates.size)
+        """Return standard deviations of what coordinates multiply: ones, unless turned."""
+        of_one = np.append(1.0, np.linalg.norm(coordinates.turned, axis=0))
+        return np.tile(of_one, coordinates.n_predictors)
 
     def floor(self, gradient: Floats) -> float:
         """Return the share of S that no finite λ goes below.
@@ -176,15 +203,18 @@ class BlindCoordinates(Coordinates):
     """θ of a model of X alone: intercepts, then the canonical directions of X with S.
 
     Each direction has variance one. Those that S explains in part take the place of
-    coordinates of S in other models, and S itself has coefficients of zero.
+    coordinates of S in other models, and S itself has coefficients of zero. In units of
+    very different sizes λ₂ is so stiff in some directions that its rounding would hide the
+    deviance in all of them: there they are turned.
     """
 
     space: BlindSpace  # the directions
+    turned: Floats  # these per coordinate, of shape (d, d)
 
     @cached_property
     def _unit(self) -> Floats:
         """Coefficients of X per coordinate, of shape (p, d)."""
-        return self.space.directions * np.sqrt(self.basis.weight)
+        return self.space.directions @ self.turned * np.sqrt(self.basis.weight)
 
     @cached_property
     def sensitive(self) -> Floats:
@@ -213,8 +243,8 @@ class BlindCoordinates(Coordinates):
     def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
         """Matrix of the quadratic penalty on θ: one on what S explains, and λ₂‖β‖²."""
         (m, width), end = self.shape, 1 + len(sensitive)
-        out = np.zeros((m, width, m, width))
+        out, scaled = np.zeros((m, width, m, width)), self._unit * self.space.scale[:, None]
         for k in range(m):
-            out[k, 1:, k, 1:] = predictor_penalty * self.basis.weight * self.space.penalty
+            out[k, 1:, k, 1:] = predictor_penalty * scaled.T @ scaled
             out[k, 1:end, k, 1:end] += sensitive
         return out.reshape(self.size, self.size)
