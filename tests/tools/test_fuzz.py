@@ -55,6 +55,8 @@ ONCE_WRONG = [
     1_024_001_739,  # rows that are alike differed from their mean by its rounding
     1_025_000_288,  # in canonical directions a penalty of 1e15 took the digits of the deviance
     1_024_000_098,  # without predictors, offsets keep a constant from being fair
+    1_026_000_614, 1_027_000_596,  # offsets let one predictor meet bounds below its floor
+    1_027_000_278,  # beside overflowing means any bound is met
     23_001_710,  # predictors orthogonal to what S leaves of y explained it by rounding
     1_023_001_238,  # means that missed their total by 1.4e-11 were called too large
     1_023_000_376,  # six rows and six independent columns: minima without number

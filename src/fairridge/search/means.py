@@ -166,8 +166,8 @@ class MeanProblem(GLMProblem):
     def _point(self, lambda_: float) -> Point:
         if lambda_ == 0.0:
             return self._free_objective.best
-        if lambda_ not in self._points and np.isinf(lambda_) and not self._has_others:
-            self._points[lambda_] = self._null
+        if lambda_ not in self._points and np.isinf(lambda_):
+            self._constant()
         if lambda_ not in self._points:
             # From the same place always, so that it does not matter what was asked before.
             self._points[lambda_] = self._loose_objective.minimum(
@@ -206,9 +206,11 @@ class MeanProblem(GLMProblem):
     def _floor(self) -> float:
         """Return the unfairness that no finite λ goes below; not known beside controls.
 
-        Means bend, so that controls can make up for what S explains through the predictors.
+        Means bend, so that controls can make up for what S explains through the predictors,
+        and predictors for what it explains through offsets.
         """
-        return 0.0 if self.space.controls else super()._floor()
+        floor = 0.0 if self.space.controls else super()._floor()
+        return floor if floor > 0.0 and self._is_constant_fair else 0.0
 
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds that some λ meets."""
@@ -485,14 +487,17 @@ class MeanProblem(GLMProblem):
         if r in self._nearly:  # where classes are separated: it meets the bound, with a tiny ridge
             lambda_, self._points[lambda_] = self._nearly[r]
             return Choice(lambda_, "not-converged")
-        form, shares = self._free_objective.forms[0], dict[float, float]()
+        form, shares, good = self._free_objective.forms[0], dict[float, float](), list[float]()
 
         def gap(log_lambda: float) -> float:
             if self._is_spent:
                 raise _SpentError
             lambda_ = float(np.exp(log_lambda))
-            share = form.share(self._free_objective.sums(self._point(lambda_).theta))
+            sums = self._free_objective.sums(self._point(lambda_).theta)
+            share = form.share(sums)
             shares[lambda_] = share if np.isfinite(share) else np.inf
+            if sums.deviance <= self._limit:  # far out, means of 0 and 1 meet any bound
+                good.append(lambda_)
             return shares[lambda_] - r
 
         status: Status = "converged"
@@ -500,7 +505,7 @@ class MeanProblem(GLMProblem):
             self._bracket(gap, r)
         except _SpentError:
             status = "not-converged"
-        met = [x for x, share in shares.items() if share <= r]
+        met = [x for x in good if shares[x] <= r]
         if met:
             return Choice(min(met), status)
         self._begun = self.engine.passes
