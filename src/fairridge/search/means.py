@@ -114,7 +114,12 @@ class MeanProblem(GLMProblem):
         a constant is not fair, and α makes up for them.
         """
         named = super()._has_others or bool(self.space.controls)
-        return named or not (self._free_objective.is_rigid and self._is_constant_fair)
+        return named or not self._is_constant_alone
+
+    @property
+    def _is_constant_alone(self) -> bool:
+        """Whether the model with an intercept only is fair, and no other near it is."""
+        return self._free_objective.is_rigid and self._is_constant_fair
 
     @cached_property
     def _is_constant_fair(self) -> bool:
@@ -547,12 +552,12 @@ class MeanProblem(GLMProblem):
         if not np.isfinite(null.products).all() or not np.isfinite(null.squares).all():
             raise ValueError(TOO_LARGE)
         self._points[np.inf] = self._null
-        others = self._has_others and not (self._free_objective.is_rigid and self._is_constant_fair)
+        alone = self._is_constant_alone
         if self.space.uses_sensitive:
-            return Choice(np.inf, "not-converged" if others else "converged")
+            return Choice(np.inf, "converged" if alone else "not-converged")
         # With fewer directions than S has columns nothing but a constant is left.
         few = self.space.within.rank < self._basis.sensitive.rank
-        return Choice(np.inf, "not-converged" if others and not few else "infeasible")
+        return Choice(np.inf, "infeasible" if alone or few else "not-converged")
 
     # ---------------------------------------------------------- several bounds
 
