@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.search.means import PATIENCE
+from fairridge.search.mean_minima import PATIENCE
 
 
 def separated(n: int, classes: int, p: int, seed: int = 0):

@@ -62,6 +62,7 @@ ONCE_WRONG = [
     1_023_000_376,  # six rows and six independent columns: minima without number
     20_000_718,  # a ridge on what classes have in common hid the deviance of a column of 1e-8
     21_000_756,  # an infinite share: without S the deviance exceeds all numbers
+    1_028_002_533,  # weights of very different sizes: few rows count, and minima are many
     1_014_500_979,  # large effects in one row were taken for means that S explains in full
 ]  # fmt: skip
 
@@ -89,6 +90,23 @@ def test_a_looser_bound_is_not_stuck_in_a_worse_minimum_beside_a_perfect_fit():
     strict, loose = (answer(replace(problem, unfairness=r)).model for r in (0.2, 0.5))
     assert strict.unfairness_ < loose.unfairness_ <= 0.5 + 1e-9
     assert loose.deviance_ < strict.deviance_
+
+
+# Deviances of other minima at the bound: the first that is found has 580.4, 7.14 and 263,646.
+BEST = {1_041_002_434: 119.99373, 1_041_002_407: 0.7650395, 1_041_000_972: 263_071.25}
+
+
+@pytest.mark.parametrize("seed", BEST)
+def test_few_rows_have_the_best_of_several_minima(seed):
+    model = answer(draw(seed)).model
+    assert model.converged_
+    assert model.deviance_ <= BEST[seed]
+
+
+def test_a_rough_way_to_a_minimum_is_confirmed_by_others(monkeypatch):
+    monkeypatch.setattr("fairridge.search.mean_minima.FEW_ROWS_EACH", 0.0)
+    seed = next(iter(BEST))
+    assert answer(draw(seed)).model.deviance_ <= BEST[seed]
 
 
 def test_the_last_digits_of_totals_are_no_reason_to_refuse_a_model():

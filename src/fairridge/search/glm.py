@@ -351,9 +351,14 @@ class GLMProblem(PenalizedProblem):
     def _scan(self, definition: Definition) -> dict[str, Any]:
         """Scan λ finely if passes cost little, or if nothing is known of a definition."""
         unknown = definition.arbitrary
-        if unknown or self.engine.n_rows * len(self.engine.names) <= FEW_NUMBERS:
+        if unknown or self._is_small:
             return {"step": 2.0, "floor": 1e-3, "reach": 30.0 if unknown else 0.0}
         return {}
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether passes over the rows cost little."""
+        return self.engine.n_rows * len(self.engine.names) <= FEW_NUMBERS
 
     def _predicted(self, definition: Definition, lambda_: float) -> float:
         """Return the value after one Newton step off λ = 0: no pass but those of the definition."""

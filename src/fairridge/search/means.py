@@ -8,10 +8,9 @@ their means have the totals of the response.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,8 +18,8 @@ from scipy.optimize import brentq
 from fairridge._typing import Booleans, Floats
 from fairridge.fairness import Definition
 from fairridge.models import Fit, Isolation
-from fairridge.search.glm import GLMProblem
-from fairridge.search.mean_objective import MOST_STEPS, TOO_LARGE, MeanObjective, mean_objective
+from fairridge.search.mean_minima import SAME, MeanMinima, Reached
+from fairridge.search.mean_objective import TOO_LARGE, MeanObjective, mean_objective
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point
@@ -33,15 +32,11 @@ from fairridge.solvers.mean_ridge import (
     reach,
 )
 
-# Penalties at which to start if path following from the free model fails, in typical ones.
-MIDDLE = (1.0, 20.0, 400.0)
-# Ridge where classes are separated, relative to the curvature of the null model: the first, and
-# one that is nothing.
-EASE, LEAST_EASE = 1e-2, 1e-11
-# Factors from one of them to the next, and the ridge below which minima do not jump.
-EASING, NO_DESCENT = (0.1, 0.3, 0.6), 1e-8
-# The same next to the model at r = 0.
+# Penalty next to the model at r = 0, in typical ones.
 FAR = 1e4
+# Steps that were too long at first, on the way to a minimum. After more of them other starts lead
+# to a better one often: in about a tenth of such problems that were drawn at random.
+DETOURS = 7
 # Bounds, in units of one, from whose minima that one is looked for in the end.
 NEIGHBORS = np.array([0.5, 2.0, 0.25])
 # Step of log λ between penalties that are tried in turn, if path following failed,
@@ -50,11 +45,6 @@ SCAN = 1.5
 LARGEST = 30.0
 # and by how little, relative to what is left, a share falls from one to the next near its limit.
 SETTLED = 1e-3
-# Difference of two deviances, relative to them, that are those of one model.
-SAME = 1e-8
-# Passes for one bound, in units of those for one minimum, after which a search ends; fewer where
-# classes are separated, since the first way there seldom fails.
-PATIENCE, SEPARATED_PATIENCE = 15, 6
 # Parts of the strictest bound of an attribute, one of which on all of S is met for sure.
 PARTS = (1.0, 0.5, 0.1, 0.0)
 # Relative rounding error of a share: sums in another order give another last digit.
@@ -69,7 +59,7 @@ RESUMED = 1e-10
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
 
 
-class MeanProblem(GLMProblem):
+class MeanProblem(MeanMinima):
     """min D + λW‖a‖² + λ₂‖β‖² subject to Σ w μ = Σ w y, for every λ.
 
     ‖a‖² is what S explains of the means; with several classes each has its total. Means
@@ -90,12 +80,7 @@ class MeanProblem(GLMProblem):
         self, minima: PenalizedGLM, definition: Definition, isolation: Isolation | None = None
     ) -> None:
         super().__init__(minima, definition, isolation)
-        self.explains = True
-        self._share: Any = definition.within_space  # a MeanShare
         self._points: dict[float, Point] = {}
-        self._middle: dict[float, Point] = {}
-        self._nearly: dict[float, tuple[float, Point]] = {}
-        self._begun = 0
 
     def warm_start(self) -> Floats | None:
         """Return intercept and raw coefficients of the model without a bound."""
@@ -104,28 +89,6 @@ class MeanProblem(GLMProblem):
         raw = self.minima.coordinates.raw(self.minima.point(0.0).theta)
         raw[:, 0] -= raw[:, 1:] @ self._basis.center
         return raw
-
-    @property
-    def _has_others(self) -> bool:
-        """Whether there are other fair models than constant ones: with predictors or controls.
-
-        Means that count among rows of one class only leave some of S free, too: within a class
-        of a few rows S does not vary in all of its directions. And where offsets vary with S,
-        a constant is not fair, and α makes up for them.
-        """
-        named = super()._has_others or bool(self.space.controls)
-        return named or not self._is_constant_alone
-
-    @property
-    def _is_constant_alone(self) -> bool:
-        """Whether the model with an intercept only is fair, and no other near it is."""
-        return self._free_objective.is_rigid and self._is_constant_fair
-
-    @cached_property
-    def _is_constant_fair(self) -> bool:
-        """Whether S explains nothing of the means of the model with an intercept only."""
-        space = self._free_objective
-        return space.forms[0].share(space.sums(self._null.theta)) == 0.0
 
     def resume(self, lambda_: float, raw: Floats) -> None:
         """Find the model of an earlier fit to these rows again, from its level and coefficients.
@@ -155,19 +118,6 @@ class MeanProblem(GLMProblem):
         """Whether the coefficients at a λ are a minimum."""
         return self._point(lambda_).converged
 
-    def _as_fit(self, lambda_: float, point: Point) -> Fit:
-        fit = self._plain_fit(lambda_, point)
-        # The same pass tells the definition's value.
-        return replace(fit, deviance=fit.mean_sums(self._means).deviance)
-
-    def _plain_fit(self, lambda_: float, point: Point) -> Fit:
-        return replace(super()._as_fit(lambda_, point), classes=self.settings.classes)
-
-    @cached_property
-    def _means(self) -> Any:
-        """Which means are bounded, and which have totals to meet (MeansOfRows)."""
-        return self._share.means(self._plain_fit(1.0, self.minima.start), totals=True)
-
     def _point(self, lambda_: float) -> Point:
         if lambda_ == 0.0:
             return self._free_objective.best
@@ -179,32 +129,6 @@ class MeanProblem(GLMProblem):
                 lambda_, self._fair or self.minima.start
             )
         return self._points[lambda_]
-
-    def _objective(self, at: Point) -> float:
-        """Return the deviance of a point with what λ₂ adds."""
-        return at.deviance + self.minima.objective(0.0).penalty(at.theta)
-
-    @cached_property
-    def _free_objective(self) -> MeanObjective:
-        return mean_objective(self.minima, self._means, self._elsewhere)
-
-    @cached_property
-    def _elsewhere(self) -> Floats:
-        """What totals of rows that the model is fitted without will exceed those observed by."""
-        observed = self._basis.weight * self._basis.center_targets
-        if self.isolation is None:
-            return 0.0 * observed
-        weights = self._means.class_weights or np.ones(self.family.n_predictors + 1)
-        excess = self.isolation.excess(self._basis, np.asarray(weights))
-        # Rows that are kept make up for it, unless that would take most of their total.
-        rest = np.inf if self.family.link == "log" else self._basis.weight - observed
-        small = np.abs(excess) < 0.5 * np.minimum(observed, rest)
-        return excess if small.all() else 0.0 * excess
-
-    @cached_property
-    def _null(self) -> Point:
-        """The balanced model with an intercept only."""
-        return self._free_objective.leveled(self.minima.null)
 
     # ----------------------------------------------------------------- search
 
@@ -247,12 +171,12 @@ class MeanProblem(GLMProblem):
             chosen[r] = self._kept(reached)
         return [chosen[r] for r in bounds.tolist()]
 
-    def _kept(self, reached: _Reached) -> Choice:
+    def _kept(self, reached: Reached) -> Choice:
         """Remember a minimum at a bound."""
         self._points[reached.lambda_], self._fits[reached.lambda_] = reached.point, reached.fit
         return Choice(reached.lambda_, "converged")
 
-    def _reached_early(self, r: float, tol: float) -> _Reached | None:
+    def _reached_early(self, r: float, tol: float) -> Reached | None:
         """Go to a bound that clearly binds from near the free model; None if there is doubt.
 
         That model itself is not needed, and its last digits cost as many passes as the bound.
@@ -261,53 +185,52 @@ class MeanProblem(GLMProblem):
         if near is None:
             return None
         space = mean_objective(self.minima, self._means, self._elsewhere, near)
-        if space.is_saturated or not space.shares[0] > BINDING * r:
+        if space.is_saturated or not space.shares[0] > BINDING * r or self._has_few_rows:
             return None
         goals = [Goal(0, r), space.totals]
-        return self._good(self._end_of(space, space.start, goals, tol, most=EARLY))
+        return self._trusted(self._end_of(space, space.start, goals, tol, most=EARLY))
 
-    def _good(self, reached: _Reached | None) -> _Reached | None:
-        """Return a minimum if it is better than the model with an intercept only."""
-        null = self.minima.null.deviance
-        return reached if reached is not None and self._objective(reached.point) <= null else None
+    def _trusted(self, reached: Reached | None) -> Reached | None:
+        """Return a minimum that is better than a constant, if the way to it was smooth."""
+        if reached is None or reached.state.detours > DETOURS:
+            return None
+        return reached if self._objective(reached) <= self.minima.null.deviance else None
 
-    def _goals(self, r: float) -> list[Goal]:
-        """Return a bound as a goal, and that means have the totals of the response."""
-        return [Goal(0, r), self._free_objective.totals]
-
-    def _followed(self, path: Sequence[Milestone], r: float, tol: float) -> _Reached | None:
+    def _followed(self, path: Sequence[Milestone], r: float, tol: float) -> Reached | None:
         """Follow the minima to a bound, from those before or others; None if that fails."""
         goals = self._goals(r)
         starts = self._starts(ahead(self._free_objective.evaluate, path, goals), goals)
         first = self._end_of(*next(starts), goals, tol)
-        if self._good(first) is not None:
+        if self._trusted(first) is not None and not self._has_few_rows:
             return first
-        # If path following failed the start matters: the best of all is taken.
+        # If the way bends or ends the start matters, and few rows have several minima more often
+        # than many: the best of all is taken.
         reached = [] if first is None else [first]
-        self._add_ends(reached, chain(starts, self._from_far(r, reached)), goals, tol)
-        if not reached:
-            return None  # a search over λ is shorter than others at bounds beside r
-        beside: list[_Reached] = []
+        sure = self._add_ends(reached, chain(starts, self._from_far(r, reached)), goals, tol)
+        if sure or not reached:  # a search over λ is shorter than others at bounds beside r
+            return self._best(reached)
+        beside: list[Reached] = []
         self._add_ends(beside, self._from_neighbors(r, tol), goals, tol)
         return self._best([*reached, *beside])
 
     def _add_ends(
         self,
-        reached: list[_Reached],
+        reached: list[Reached],
         starts: Iterator[tuple[MeanObjective, MeanState]],
         goals: Sequence[Goal],
         tol: float,
-    ) -> None:
-        """Follow the minima from more starts, until two of them lead to the best one."""
+    ) -> bool:
+        """Follow the minima from more starts, and say whether two of them led to the best one."""
         for origin, state in starts:
             again = self._end_of(origin, state, goals, tol)
             reached += [] if again is None else [again]
-            values = sorted(self._objective(one.point) for one in reached)
+            values = sorted(self._objective(one) for one in reached)
             if len(values) > 1 and values[1] - values[0] <= SAME * abs(values[0]):
-                break
+                return True
+        return False
 
-    def _best(self, reached: Sequence[_Reached]) -> _Reached | None:
-        return min(reached, key=lambda one: self._objective(one.point), default=None)
+    def _best(self, reached: Sequence[Reached]) -> Reached | None:
+        return min(reached, key=lambda one: self._objective(one), default=None)
 
     def _from_neighbors(self, r: float, tol: float) -> Iterator[tuple[MeanObjective, MeanState]]:
         """Yield minima at bounds beside r, from which the way to r may be open.
@@ -318,14 +241,14 @@ class MeanProblem(GLMProblem):
         for beside in NEIGHBORS * r:
             if not 0.0 < beside < 1.0 or self._is_separated or self._is_spent:
                 continue
-            goals, reached = self._goals(beside), list[_Reached]()
+            goals, reached = self._goals(beside), list[Reached]()
             self._add_ends(reached, self._starts(None, goals), goals, tol)
             best = self._best(reached)
             if best is not None:
                 yield best.space, best.state
 
     def _from_far(
-        self, r: float, reached: Sequence[_Reached]
+        self, r: float, reached: Sequence[Reached]
     ) -> Iterator[tuple[MeanObjective, MeanState]]:
         """Yield a minimum next to the model at r = 0, if that is known."""
         # Of separated classes it takes longer than all the rest.
@@ -334,123 +257,6 @@ class MeanProblem(GLMProblem):
         if self._fair is not None:
             yield self._as_start(self._far)
 
-    def _end_of(
-        self,
-        space: MeanObjective,
-        start: MeanState,
-        goals: Sequence[Goal],
-        tol: float,
-        most: int | None = None,
-    ) -> _Reached | None:
-        """Follow the minima from one start, for some passes at most, and look at the end."""
-        r, state, most = goals[0].share, start, most or self.minima.max_iter
-        reached: _Reached | None = None
-        for _ in range(3):
-            end = reach(space.evaluate, state, goals, most, self._limit)
-            if end is None or not is_minimum(end, goals):
-                return None
-            lambda_ = np.inf if r == 0.0 else space.lambda_of(end, 0)
-            if not lambda_ > 0.0:
-                return None
-            point = space.point(end)
-            fit = self._as_fit(lambda_, point)
-            value, balanced = self._share.value(fit), space.is_balanced(fit.mean_sums(self._means))
-            met = value <= r + tol and balanced
-            reached = _Reached(space, end, lambda_, point, fit) if met else None
-            if balanced and (value == 0.0 if r == 0.0 else abs(value - r) <= tol):
-                break
-            # The final step was not re-evaluated; the search goes on from there.
-            state = MeanState(space.evaluate(point.theta, end.multipliers), end.multipliers)
-        return reached
-
-    def _starts(
-        self, state: MeanState | None, goals: Sequence[Goal]
-    ) -> Iterator[tuple[MeanObjective, MeanState]]:
-        """Yield minima to start from: the free model, or models under penalties."""
-        yield self._free_objective, state or self._free_objective.start
-        if self._is_separated and self._has_others and goals[0].share > 0.0:
-            eased = self._eased(goals)
-            if eased is not None:
-                yield eased
-        for size in MIDDLE if self._has_others else ():
-            if self._is_spent:
-                return
-            yield self._as_start(self._penalized(size))
-
-    def _eased(self, goals: Sequence[Goal]) -> tuple[MeanObjective, MeanState] | None:
-        """Follow the minima under a small ridge to a bound above 0, and let the ridge vanish.
-
-        Separated classes have no minima but limits, where means hardly respond to anything.
-        None if that fails.
-        """
-        space = replace(self._loose_objective, ease=EASE)
-        start = space.state(space.minimum(0.0, self.minima.start).theta, 0.0)
-        state = reach(space.evaluate, start, goals, self.minima.max_iter, self._limit)
-        if state is None:
-            return None
-        before: MeanState | None = None
-        while space.ease > LEAST_EASE:
-            space, end, smooth = self._less_eased(space.ease, before, state, goals)
-            if end is None:
-                break
-            same = abs(end.at.deviance - state.at.deviance) <= SAME * end.at.deviance
-            before, state = (state if smooth else None), end
-            if same:
-                break
-        lambda_ = self._loose_objective.lambda_of(state, 0)
-        if not lambda_ > 0.0:
-            return None
-        self._nearly[goals[0].share] = lambda_, self._loose_objective.point(state)
-        limit = self._loose_objective.without_flat(state.at.theta, lambda_)
-        return limit, MeanState(
-            limit.evaluate(state.at.theta, state.multipliers), state.multipliers
-        )
-
-    def _less_eased(
-        self, ease: float, before: MeanState | None, state: MeanState, goals: Sequence[Goal]
-    ) -> tuple[MeanObjective, MeanState | None, bool]:
-        """Make the ridge smaller: at once, by less, or by a descent where minima jump.
-
-        Also say whether the way from one state to the next leads on.
-        """
-        loose, guess = self._loose_objective, state if before is None else _ahead_of(before, state)
-        for part, start in zip(EASING, (guess, state, state), strict=True):
-            space = replace(loose, ease=part * ease)
-            end = self._at_bound(space, start, goals)
-            if end is not None:
-                return space, end, part == EASING[0]
-        space, lambda_ = replace(loose, ease=EASING[0] * ease), loose.lambda_of(state, 0)
-        if ease > NO_DESCENT and lambda_ > 0.0:
-            point = space.minimum(lambda_, space.point(state))
-            if point.converged:
-                end = self._at_bound(space, space.state(point.theta, lambda_), goals)
-        return space, end, False
-
-    def _at_bound(
-        self, space: MeanObjective, guess: MeanState, goals: Sequence[Goal]
-    ) -> MeanState | None:
-        """Follow the minima of another ridge to a bound."""
-        at = space.evaluate(guess.at.theta, guess.multipliers)
-        start = MeanState(at, guess.multipliers)
-        return reach(space.evaluate, start, goals, MOST_STEPS, self._limit)
-
-    def _penalized(self, size: float) -> tuple[float, Point]:
-        """Return λ in units of the typical one, and the minimum at it from the null model.
-
-        From another minimum it can be a long way: if classes are separated, means that have
-        become nothing or one hardly ever come back.
-        """
-        lambda_ = size * self._loose_objective.typical
-        if size not in self._middle:
-            self._middle[size] = self._loose_objective.minimum(lambda_, self.minima.start)
-        return lambda_, self._middle[size]
-
-    def _as_start(self, model: tuple[float, Point]) -> tuple[MeanObjective, MeanState]:
-        """Return a minimum under a penalty as a state to start from."""
-        lambda_, point = model
-        space = replace(self._free_objective, gone=point.separated)
-        return space, space.state(point.theta, lambda_)
-
     @cached_property
     def _far(self) -> tuple[float, Point]:
         """A minimum next to the model at r = 0, which must be known."""
@@ -458,32 +264,11 @@ class MeanProblem(GLMProblem):
         lambda_ = FAR * self._loose_objective.typical
         return lambda_, self._loose_objective.minimum(lambda_, self._fair)
 
-    @property
-    def _is_spent(self) -> bool:
-        """Whether the search for one bound, or for those of attributes, has made enough passes."""
-        most = SEPARATED_PATIENCE if self._is_separated else PATIENCE
-        return self.engine.passes - self._begun > most * self.minima.max_iter
-
-    @property
-    def _is_separated(self) -> bool:
-        """Whether the model without a bound is a limit, not a minimum."""
-        return self.minima.point(0.0).separated is not None
-
     @cached_property
     def _fair(self) -> Point | None:
         """The model at r = 0."""
         reached = self._followed([], 0.0, 1e-10)
         return None if reached is None else reached.point
-
-    @cached_property
-    def _loose_objective(self) -> MeanObjective:
-        """The same, with no direction left alone."""
-        return replace(self._free_objective, gone=None)
-
-    @property
-    def _limit(self) -> float:
-        """A deviance beyond that of the model with an intercept only."""
-        return 2.0 * self.minima.null.deviance
 
     def _bracketed(self, r: float) -> Choice:
         """Find λ(r) by minimizing at one λ after another: slow, but it always ends."""
@@ -676,23 +461,5 @@ class MeanProblem(GLMProblem):
         return Choice(np.inf, "infeasible"), super()._as_fit(np.inf, self._null)
 
 
-def _ahead_of(before: MeanState, state: MeanState) -> MeanState:
-    """Go on as from one state to the next."""
-    theta = 2.0 * state.at.theta - before.at.theta
-    pairs = zip(before.multipliers, state.multipliers, strict=True)
-    return MeanState(replace(state.at, theta=theta), [2.0 * new - old for old, new in pairs])
-
-
 class _SpentError(Exception):
     """A search has made as many passes as it may."""
-
-
-@dataclass(frozen=True)
-class _Reached:
-    """A minimum at a bound."""
-
-    space: MeanObjective  # where the search went
-    state: MeanState
-    lambda_: float
-    point: Point
-    fit: Fit

@@ -105,6 +105,7 @@ class MeanState:
 
     at: Means
     multipliers: Sequence[Floats]
+    detours: int = 0  # steps on the way here that were too long at first
 
     def penalties(self) -> Floats:
         """Return ℓ of each form: π = ℓa."""
@@ -147,16 +148,16 @@ def reach(
     if not start.at.is_finite:
         return None
     state, step, length, shrink = start, _first_step(start, goals), 1.0, SHRINK
-    near = False
+    near, detours = False, start.detours
     for _ in range(max_iter):
         if step is None or length < STUCK:
             return None
         if step.last and step.size <= CLOSE:
-            return _finished(state, step, goals)
+            return _finished(replace(state, detours=detours), step, goals)
         if not near and step.last and length == 1.0 and step.size <= SAME_HESSIAN:
             near, end = True, _end_nearby(evaluate, state, step, goals)
             if end is not None:
-                return end
+                return replace(end, detours=detours)
         after = _moved(evaluate, state, step.shortened(state, length), goals)
         shrink = max(shrink**BOLDER, BOLDEST) if length == 1.0 else SHRINK
         ahead = None if after is None else _step(after, goals, shrink)
@@ -167,7 +168,7 @@ def reach(
             or _too_long(state, after, step, length, goals)
             or (step.last and length == 1.0 and ahead.size > max(step.size, 0.1))
         ):
-            length, shrink = 0.5 * length, SHRINK
+            length, shrink, detours = 0.5 * length, SHRINK, detours + 1
             continue
         state, step, length = after, ahead, min(1.0, 2.0 * length)
     return None
@@ -200,7 +201,9 @@ class Milestone:
         of_root = np.zeros_like(right)
         of_root[-1] = np.sqrt(at.variance)
         slopes = _solved(at, goals, blocks, matrix, of_root)
-        return None if slopes is None else cls(state, float(np.sqrt(goals[0].share)), slopes)
+        if slopes is None:
+            return None
+        return cls(replace(state, detours=0), float(np.sqrt(goals[0].share)), slopes)
 
 
 def ahead(evaluate: Evaluate, way: Sequence[Milestone], goals: Sequence[Goal]) -> MeanState | None:
@@ -458,7 +461,7 @@ def _finished(state: MeanState, step: _Step, goals: Sequence[Goal]) -> MeanState
         for goal in goals
         if goal.penalty is None
     ]
-    return None if any(missed) else MeanState(moved, step.multipliers)
+    return None if any(missed) else MeanState(moved, step.multipliers, state.detours)
 
 
 def stiffness(hessian: Floats, jacobian: Floats) -> float:
