@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fairridge.cli import app
-from fairridge.cli.interruption import INTERRUPTION
+from fairridge.cli.interruption import AGAIN, INTERRUPTION
 
 ROLES = ("--response", "came", "--sensitive", "sex", "--drop", "id")
 MODEL = ("--model", "m.json")
@@ -133,6 +134,42 @@ def test_an_import_that_was_interrupted_is_no_missing_package(run, files, monkey
     monkeypatch.setattr("fairridge.cli.fitting.make_model", fail)
     result = run(*COMMANDS["fit"])
     assert (result.code, result.error.splitlines()[-1]) == (130, "fairridge: interrupted.")
+
+
+class Leaving:
+    """Presses Ctrl-C while it is taken away, where Python ignores exceptions."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interruption_that_python_ignores_comes_again(run, files, monkeypatch):
+    def leave(*_):
+        Leaving()
+        time.sleep(20.0)
+        raise AssertionError("nothing came again")
+
+    monkeypatch.setattr("fairridge.cli.fitting.make_model", leave)
+    start = time.perf_counter()
+    result = run(*COMMANDS["fit"])
+    assert time.perf_counter() - start < 15.0
+    assert (result.code, result.error.splitlines()[-1]) == (130, "fairridge: interrupted.")
+    assert "ignored" not in result.error
+    assert sorted(os.listdir()) == files
+
+
+def test_an_interruption_of_the_last_object_leaves_no_exception_for_later(run, files, monkeypatch):
+    monkeypatch.setattr("fairridge.cli.fitting.make_model", lambda *_: Leaving() and 1 / 0)
+    assert run(*COMMANDS["fit"]).code == 130
+    time.sleep(3 * AGAIN)
+
+
+def test_other_exceptions_that_python_ignores_are_shown(run, files, monkeypatch):
+    shown = []
+    monkeypatch.setattr(sys, "unraisablehook", shown.append)
+    with INTERRUPTION.noticed():
+        sys.unraisablehook(SimpleNamespace(exc_value=ValueError("odd")))
+    assert [type(one.exc_value) for one in shown] == [ValueError]
 
 
 LATE = """
