@@ -46,9 +46,20 @@ def test_a_mean_far_from_zero_costs_no_digits(Z):
     assert np.abs(lost - near.scatter).max() > 100 * np.abs(far.scatter - near.scatter).max()
 
 
+@pytest.mark.parametrize("place", [0, 1234])
+def test_the_mean_of_one_heavy_row_costs_no_digits(Z, place):
+    """It is what is subtracted first, also if evenly spaced rows pass it over."""
+    weight = np.full(len(Z), 1e-3)
+    weight[place], Z[place] = 1e9, 100.0
+    _, scatter = naive(Z, weight)
+    found = MemoryEngine(rows_of(Z, weight)).moments().scatter
+    np.testing.assert_allclose(found, scatter, rtol=1e-10)
+
+
 def test_a_constant_column_has_exactly_zero_scatter(Z):
     Z[:, 3] = 0.1
-    assert MemoryEngine(rows_of(Z)).moments().scatter[3, 3] == 0.0
+    for weight in (None, np.random.default_rng(2).uniform(0.0, 3.0, len(Z))):
+        assert MemoryEngine(rows_of(Z, weight)).moments().scatter[3, 3] == 0.0
 
 
 def test_indicators_equal_written_out_columns(Z):

@@ -60,6 +60,28 @@ def test_a_crossing_far_from_where_others_are_is_found(place):
     np.testing.assert_allclose(choice.lambda_, place * (1.0 / 0.3 - 1.0), rtol=1e-9)
 
 
+@pytest.mark.parametrize("place", [1e-30, 1e-64])
+def test_a_crossing_below_a_plateau_is_found(place):
+    """As of raw columns in units of 1 beside one in units of 1e-8, and squares of both."""
+
+    def value(x):
+        return 0.5 * falling(x / place) + 0.3 * falling(x)
+
+    counted = Counted(value)
+    choice = choose(sparse(counted, 0.6, step=2.0, floor=1e-3, smallest=place), 0.6)
+    assert choice.status == "converged"
+    np.testing.assert_allclose(choice.lambda_, place * (0.5 / 0.3 - 1.0), rtol=1e-9)
+    assert len(counted.places) <= 50
+
+
+def test_a_value_that_jumps_at_zero_is_soon_known_to():
+    counted = Counted(lambda x: 0.5 if x == 0.0 else 0.2)
+    choice = choose(sparse(counted, 0.3), 0.3)
+    assert choice.status == "converged"
+    assert 0.0 < choice.lambda_ < 1e-20
+    assert len(counted.places) <= 24
+
+
 def test_a_value_that_never_falls_needs_an_infinite_penalty():
     choice = choose(sparse(lambda x: float(x < np.inf), 0.3), 0.3)
     assert (choice.lambda_, choice.status) == (np.inf, "converged")

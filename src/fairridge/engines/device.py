@@ -22,7 +22,13 @@ from fairridge._arrays import (
 )
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
-from fairridge.engines.blocks import Moments, Triangle, require_squares
+from fairridge.engines.blocks import (
+    Moments,
+    Triangle,
+    require_squares,
+    typical_places,
+    typical_values,
+)
 from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock, stacked
 from fairridge.engines.memory import MemoryEngine
 from fairridge.engines.samples import spread_rows
@@ -213,10 +219,8 @@ class DeviceEngine:
 
     @cached_property
     def _typical_row(self) -> Floats:
-        """Medians of an odd number of evenly spaced rows: values that do occur."""
-        n = self.rows.length
-        places = np.unique(np.linspace(0, n - 1, min(n, 255)).astype(np.int64))
-        row = np.median(self.rows.sample(places[: len(places) - 1 + len(places) % 2]), axis=0)
+        """Medians of some rows: values that do occur."""
+        row = typical_values(self.rows.sample(typical_places(self.rows.length)))
         return np.where(np.isfinite(row), row, 0.0)
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:

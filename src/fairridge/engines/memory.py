@@ -75,7 +75,11 @@ class MemoryEngine:
         self.separable = separable
         self._many_passes = many_passes
         pieces = (*rows.columns, Slab(rows.targets))
-        self._written = WrittenRows(pieces, rows.n_rows, separable=separable, keeps=many_passes)
+        # In families that take many passes rows count by their curvature, too.
+        weight = None if many_passes else rows.weight
+        self._written = WrittenRows(
+            pieces, rows.n_rows, weight, separable=separable, keeps=many_passes
+        )
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
         self._families: dict[Family, Family] = {}
         self._gram: Floats | None = None

@@ -15,7 +15,15 @@ from scipy import sparse
 
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab, SparseSlab
-from fairridge.engines.blocks import block_slices, dense, in_threads, row_major, write_block
+from fairridge.engines.blocks import (
+    block_slices,
+    dense,
+    in_threads,
+    row_major,
+    typical_places,
+    typical_values,
+    write_block,
+)
 from fairridge.engines.coded import CodedBlock, Coding
 
 Result = TypeVar("Result")
@@ -35,8 +43,6 @@ CODED_ROWS, CODED_COLUMNS, LEAST_GAIN = 10_000, 512, 2.0
 KEEP_BYTES = 1 << 30
 # Blocks that are read together if there are many.
 TOGETHER, MANY_BLOCKS = 13, 64
-# Rows that tell where columns are, an odd number.
-TYPICAL_ROWS = 255
 
 
 def prefers_codes(pieces: Sequence[Piece]) -> bool:
@@ -245,6 +251,8 @@ class WrittenRows:
         The columns z.
     n_rows : int
         Number of rows.
+    weight : array of shape (n,), optional
+        Their weights, by which some rows are typical.
     separable : bool
         Whether rows may be cut into blocks, and be other than dense.
     keeps : bool
@@ -252,10 +260,17 @@ class WrittenRows:
     """
 
     def __init__(
-        self, pieces: tuple[Piece, ...], n_rows: int, *, separable: bool, keeps: bool
+        self,
+        pieces: tuple[Piece, ...],
+        n_rows: int,
+        weight: Floats | None = None,
+        *,
+        separable: bool,
+        keeps: bool,
     ) -> None:
         self.pieces = pieces
         self.n_rows = n_rows
+        self.weight = weight
         self.separable = separable
         self.width = sum(piece.width for piece in pieces)
         self.coding = self._coding() if separable and keeps else None
@@ -341,13 +356,12 @@ class WrittenRows:
 
     @cached_property
     def typical_row(self) -> Floats:
-        """Medians of an odd number of evenly spaced rows: values that do occur."""
-        n, count = self.n_rows, min(self.n_rows, TYPICAL_ROWS)
-        sample = np.linspace(0, n - 1, count).astype(np.intp)[: count - 1 + count % 2]
+        """Medians of some rows: values that do occur."""
+        heaviest = None if self.weight is None else int(np.argmax(self.weight))
+        sample = typical_places(self.n_rows, heaviest)
         taken = tuple(piece.take(sample) for piece in self.pieces)
-        # What np.median does, which takes four times as long for few numbers.
-        middle = len(sample) // 2
-        row = np.partition(dense(taken, len(sample)), middle, axis=0)[middle]
+        weight = None if self.weight is None else self.weight[sample]
+        row = typical_values(dense(taken, len(sample)), weight)
         if self.compact:  # zeros stay what they are
             sparse = [np.full(p.width, not isinstance(p, Slab)) for p in self.pieces]
             row[np.concatenate(sparse)] = 0.0

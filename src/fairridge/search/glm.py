@@ -281,6 +281,7 @@ class GLMProblem(PenalizedProblem):
             bounds,
             peek=lambda x: self._predicted(definition, x),
             is_void=self._is_void,
+            smallest=self.minima.smallest_typical,
             **self._scan(definition),
         )
 

@@ -26,8 +26,11 @@ DECADES_ABOVE = 16
 FARTHEST = 1e150
 # Largest ratio of neighboring λ if every value costs passes over the rows.
 LARGEST_STEP = 10.0
-# Difference of two λ, relative to the first one on a grid, that is none.
+# Difference of two λ, relative to the first one on a grid, or to the least that is typical of any
+# column of S, that is none.
 NEXT_TO_NOTHING = 1e-20
+# Ratio of two λ between which a crossing is looked for in the middle of their logarithms.
+FAR_APART = 1e3
 # Values through which to interpolate.
 NODES = 8
 # Part of a bound up to which the value at a λ is next to nothing.
@@ -48,6 +51,7 @@ class PenaltyProfile:
     ceiling: float = np.inf  # the smallest λ with α = 0
     # Whether a bound is void at a λ where next to nothing is left: no smaller λ fits better.
     is_void: Callable[[float, float], bool] = lambda lambda_, r: False
+    smallest: float = np.inf  # the λ that is typical of the smallest column of S
 
     @cached_property
     def _known(self) -> dict[float, float]:
@@ -86,11 +90,12 @@ class PenaltyProfile:
                 return np.inf, True
         typical = float(self.grid[1]) if self.grid[0] == 0.0 else 0.0
         missed, slow = np.inf, 0
+        # Raw columns in small units may need a λ far below that of the others.
+        nothing = NEXT_TO_NOTHING * min(typical, self.smallest)
         for _ in range(max_iter):
-            # Raw columns in small units may need a λ far below that of the others.
-            if hi - lo <= 4e-15 * hi + NEXT_TO_NOTHING * typical:
+            if hi - lo <= 4e-15 * hi + nothing:
                 return hi, True
-            places = _Places(min(hi, typical), self.ceiling)
+            places = _Places(min(hi, typical), self.ceiling, typical)
             trusted = slow < 2 and hi < self.ceiling
             x = self._interpolated(places, lo, hi, r) if trusted else None
             if x is None:
@@ -131,6 +136,7 @@ class _Places:
 
     shift: float
     ceiling: float
+    first: float  # the smallest λ above 0 on a grid
 
     def of(self, x: float) -> float:
         """Return the place of a λ."""
@@ -147,8 +153,10 @@ class _Places:
         """Return a λ inside a bracket, at whose lower end the value exceeds the bound."""
         if hi == self.ceiling:  # where values vanish about linearly
             return hi - (hi - lo) * min(max(1.0 / excess, 1e-6), 0.9)
-        if lo == 0.0:
-            return 0.1 * hi
+        if lo == 0.0:  # steps become longer and longer, since nobody knows how far it is
+            return hi * min(0.1, math.sqrt(hi / self.first))
+        if hi > FAR_APART * lo:
+            return math.sqrt(lo) * math.sqrt(hi)
         return self.at(0.5 * (self.of(lo) + self.of(hi)))
 
 
@@ -186,6 +194,7 @@ def sparse_profile(
     peek: Value | None = None,
     slope: Value | None = None,
     is_void: Callable[[float, float], bool] = lambda lambda_, r: False,
+    smallest: float = np.inf,
 ) -> PenaltyProfile:
     """Evaluate a definition that costs passes over the rows, at few λ.
 
@@ -219,6 +228,8 @@ def sparse_profile(
         d log value / d log λ at a λ that was visited, if it is known.
     is_void : callable, optional
         Whether a model at a visited λ fits as well as that at λ = 0, for a bound.
+    smallest : float
+        The λ that is typical of the smallest column of S.
     """
     wanted = bounds[bounds < 1.0]
     positive = wanted[wanted > 0.0]
@@ -239,7 +250,8 @@ def sparse_profile(
     if not positive.size or wanted.min() == 0.0 or scan.last > least:
         scan.visit(ceiling)
     grid = np.array(sorted(scan.known))
-    return PenaltyProfile(value, grid, np.array([scan.known[x] for x in grid]), ceiling, is_void)
+    values = np.array([scan.known[x] for x in grid])
+    return PenaltyProfile(value, grid, values, ceiling, is_void, smallest)
 
 
 @dataclass(frozen=True)

@@ -203,6 +203,16 @@ class PenalizedGLM:
         quadratic = np.diag(self._penalized)
         return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
 
+    @cached_property
+    def smallest_typical(self) -> float:
+        """The same for the column of S that has the least curvature, in its units."""
+        if not self.coordinates.of_sensitive.size:
+            return 1.0
+        curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].min()
+        curvature = max(curvature, ROUNDING_OF_CURVATURE * self.unit)
+        quadratic = np.diag(self._penalized).max()
+        return float(0.5 * curvature / (quadratic if quadratic > 0.0 else 1.0))
+
     # ------------------------------------------------------------------- sample
 
     @cached_property
