@@ -355,9 +355,10 @@ def _is_ambiguous(problem: Problem, columns: Columns) -> bool:
 
 
 def _fits_any_rows(columns: Columns) -> bool:
-    """Whether there are as many independent columns as rows, so that a model fits perfectly."""
-    Z = np.hstack([columns.S, columns.U])
-    return bool(np.linalg.matrix_rank(over(Z, Z.std(axis=0)), tol=1e-8) >= len(Z) - 1)
+    """Whether there are as many independent columns as rows that count: it fits them perfectly."""
+    Z, w = np.hstack([columns.S, columns.U]), columns.weight
+    rows = w.sum() ** 2 / (w @ w)  # Kish's effective number; all of them if weights are equal
+    return bool(np.linalg.matrix_rank(over(Z, Z.std(axis=0)), tol=1e-8) >= rows - 1.0)
 
 
 def _different(
