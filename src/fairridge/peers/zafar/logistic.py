@@ -37,6 +37,8 @@ NEAR_BOUND = 1e-3
 STEP = 3.0
 # The first limit tried, as a multiple of that of a model near the null one, whose η is shorter.
 LONGER = 2.0
+# Change of the deviance by a last step, relative to it, up to which derivatives tell it.
+FORETOLD = 1e-9
 
 
 class _NoMinimumError(Exception):
@@ -175,7 +177,11 @@ class ZafarGLMProblem(CovarianceBound):
     ) -> Fit:
         self._separated.extend(self._models.flat(space, point))
         theta = point.theta if theta is None else theta
-        deviance = max(self._models.plain(point).after(theta - point.theta).deviance, 0.0)
+        before = self._models.plain(point)
+        deviance = max(before.after(theta - point.theta).deviance, 0.0)
+        if abs(deviance - before.deviance) > FORETOLD * deviance:
+            b = space.to_coefficients @ theta[1:]
+            deviance = self._models.derivatives(space.to_coefficients, float(theta[0]), b, 1)[0]
         return self._fit(space, float(theta[0]), theta[1:], deviance, lambda_)
 
     def unconstrained(self) -> Fit:
