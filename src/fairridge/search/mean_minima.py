@@ -69,7 +69,8 @@ class MeanMinima(GLMProblem):
         super().__init__(minima, definition, isolation)
         self.explains = True
         self._share: Any = definition.within_space  # a MeanShare
-        self._middle: dict[float, Point] = {}
+        self._points: dict[float, Point] = {}  # minima by λ
+        self._middle: dict[float, Point] = {}  # those to start from, by λ in typical ones
         self._nearly: dict[float, tuple[float, Point]] = {}
         self._begun = 0  # passes that were made before the search for a bound began
 

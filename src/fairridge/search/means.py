@@ -17,10 +17,9 @@ from scipy.optimize import brentq
 
 from fairridge._typing import Booleans, Floats
 from fairridge.fairness import Definition
-from fairridge.models import Fit, Isolation
+from fairridge.models import Fit
 from fairridge.search.mean_minima import SAME, MeanMinima, Reached
 from fairridge.search.mean_objective import TOO_LARGE, MeanObjective, mean_objective
-from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import LOOSE, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point
 from fairridge.solvers.mean_ridge import (
@@ -65,22 +64,7 @@ class MeanProblem(MeanMinima):
     ‖a‖² is what S explains of the means; with several classes each has its total. Means
     bend, so this is not convex: minima are followed from λ = 0 on. One bound is on
     what all of S explains, or each attribute has one.
-
-    Parameters
-    ----------
-    minima : PenalizedGLM
-        The model without a bound.
-    definition : MeanShare, or one given controls
-        Says which means are looked at.
-    isolation : Isolation, optional
-        Rows that the model is fitted without.
     """
-
-    def __init__(
-        self, minima: PenalizedGLM, definition: Definition, isolation: Isolation | None = None
-    ) -> None:
-        super().__init__(minima, definition, isolation)
-        self._points: dict[float, Point] = {}
 
     def warm_start(self) -> Floats | None:
         """Return intercept and raw coefficients of the model without a bound."""

@@ -195,23 +195,23 @@ class PenalizedGLM:
     @cached_property
     def typical(self) -> float:
         """The λ at which penalty and curvature of α balance."""
-        if not self.coordinates.of_sensitive.size:
-            return 1.0
-        curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].mean()
-        # A partial likelihood may not depend on S; then only rounding is left, of any sign.
-        curvature = max(curvature, ROUNDING_OF_CURVATURE * self.unit)
-        quadratic = np.diag(self._penalized)
-        return float(0.5 * curvature / (quadratic.mean() if quadratic.any() else 1.0))
+        return self._balance(np.mean, np.mean)
 
     @cached_property
     def smallest_typical(self) -> float:
         """The same for the column of S that has the least curvature, in its units."""
+        return self._balance(np.min, np.max)
+
+    def _balance(
+        self, of_curvatures: Callable[[Floats], float], of_penalties: Callable[[Floats], float]
+    ) -> float:
         if not self.coordinates.of_sensitive.size:
             return 1.0
-        curvature = np.diag(self.start.hessian)[self.coordinates.of_sensitive].min()
+        curvature = of_curvatures(np.diag(self.start.hessian)[self.coordinates.of_sensitive])
+        # A partial likelihood may not depend on S; then only rounding is left, of any sign.
         curvature = max(curvature, ROUNDING_OF_CURVATURE * self.unit)
-        quadratic = np.diag(self._penalized).max()
-        return float(0.5 * curvature / (quadratic if quadratic > 0.0 else 1.0))
+        quadratic = np.diag(self._penalized)
+        return float(0.5 * curvature / (of_penalties(quadratic) if quadratic.any() else 1.0))
 
     # ------------------------------------------------------------------- sample
 
