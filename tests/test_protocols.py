@@ -22,9 +22,9 @@ from fairridge.engines import (
     PrecomputedMoments,
     PrecomputedRoot,
 )
+from fairridge.engines.blocked_matrix import BlocksTogether, DenseBlock, MatrixBlock, SplitBlock
 from fairridge.engines.coded import CodedBlock
 from fairridge.engines.device_rows import DeviceBlock
-from fairridge.engines.written import BlocksTogether, DenseBlock, SplitBlock, WrittenBlock
 from fairridge.families import (
     Binomial,
     Cox,
@@ -90,7 +90,7 @@ ENGINES: tuple[type[Engine], ...] = (
     MemoryEngine,
     StreamEngine,
 )
-BLOCKS: tuple[type[WrittenBlock], ...] = (
+BLOCKS: tuple[type[MatrixBlock], ...] = (
     BlocksTogether,
     CodedBlock,
     DenseBlock,

@@ -49,7 +49,7 @@ def device_of(array: Any) -> Any:
     return compat().device(array)
 
 
-class Placed:
+class DeviceConstants:
     """Constants of computations on rows, which go where these are; see `placed`."""
 
 
@@ -61,7 +61,7 @@ def placed(what: Any, put: Callable[[Any], Any], known: dict[int, Any] | None = 
     Parameters
     ----------
     what : object
-        Arrays, or a `Placed` dataclass, tuple or partial function of such; others stay.
+        Arrays, or a `DeviceConstants` dataclass, tuple or partial function of such; others stay.
     put : callable
         Moves one array.
     known : dict, optional
@@ -70,7 +70,7 @@ def placed(what: Any, put: Callable[[Any], Any], known: dict[int, Any] | None = 
     known = {} if known is None else known
     if id(what) in known:
         return known[id(what)]
-    if isinstance(what, Placed):
+    if isinstance(what, DeviceConstants):
         for name, of_class in getmembers_static(type(what)):
             if isinstance(of_class, cached_property):
                 getattr(what, name)

@@ -31,7 +31,7 @@ def definition_of(name):
 def apply_to_numbers(definition, penalty):
     """Whether a definition bounds gaussian models, and under this penalty."""
     other_response = definition.reads not in (None, "numbers")
-    return not other_response and (penalty == "Ridge" or not definition.own_ridge)
+    return not other_response and (penalty == "Ridge" or not definition.penalizes_means)
 
 
 COMBINATIONS = [(d, p) for d in DEFINITIONS for p in PENALTIES]

@@ -695,7 +695,7 @@ def share_profile(family, S, X, y, lambdas):
 GRID = np.concatenate([[0.0], np.logspace(-3, 8, 221)])
 
 
-def last_crossing(shares, r):
+def scan(shares, r):
     """Neighbors on the grid of the smallest λ beyond which the bound always holds."""
     above = np.flatnonzero(shares > r)
     return (0.0, 0.0) if not above.size else (GRID[above[-1]], GRID[above[-1] + 1])
@@ -723,7 +723,7 @@ def test_the_smallest_penalty_from_which_on_the_bound_holds(family, seed, height
     foot, top = shares[0], shares.max()
     assert top > foot + 1e-4  # it does rise
     r = foot + height * (top - foot)
-    lo, hi = last_crossing(shares, r)
+    lo, hi = scan(shares, r)
     model = fit_small(family, S, X, y, r)
     assert lo <= model.lambda_ <= hi
     assert model.unfairness_ == pytest.approx(r, abs=1e-9)
@@ -739,7 +739,7 @@ def test_many_rows_hide_no_hill_that_begins_without_a_penalty(family, seed, heig
     copies = 21_000 // (len(y) * (S.shape[1] + X.shape[1])) + 1
     shares = profile_of(family, seed)
     r = shares[0] + height * (shares.max() - shares[0])
-    lo, hi = last_crossing(shares, r)
+    lo, hi = scan(shares, r)
     model = fit_small(family, *(np.repeat(a, copies, axis=0) for a in (S, X, y)), r)
     assert lo * copies <= model.lambda_ <= hi * copies
     assert model.unfairness_ == pytest.approx(r, abs=1e-9)
@@ -763,7 +763,7 @@ def test_a_share_above_one_is_bounded(family, seed, r):
     S, X, y = small_problem(family, seed)
     shares = profile_of(family, seed)
     assert shares[0] > 1.0
-    lo, hi = last_crossing(shares, r)
+    lo, hi = scan(shares, r)
     model = fit_small(family, S, X, y, r)
     assert lo <= model.lambda_ <= hi
     assert model.unfairness_ == pytest.approx(r, abs=1e-9)

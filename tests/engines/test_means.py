@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier
-from fairridge.engines import written
+from fairridge.engines import blocked_matrix
 from fairridge.estimators._training import read_training
 from fairridge.families import Binomial, Multinomial
 from fairridge.families.sums import PredictedMeans
@@ -27,8 +27,8 @@ def frame(n, levels):
 @pytest.fixture(params=["dense", "codes", "split"])
 def engine(request, monkeypatch):
     if request.param == "codes":
-        monkeypatch.setattr(written, "CODED_ROWS", 900)
-        monkeypatch.setattr(written, "LEAST_GAIN", 0.0)
+        monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 900)
+        monkeypatch.setattr(blocked_matrix, "LEAST_GAIN", 0.0)
     data = frame(900, 60 if request.param == "split" else 4)
     y = np.random.default_rng(9).integers(0, 3, len(data))
     weight = np.random.default_rng(10).uniform(0.5, 2.0, len(data))

@@ -49,7 +49,7 @@ def problem_of(family, data, weight=None, offset=None, **options):
     )
     engine = MemoryEngine(rows, separable=family.separable)
     kind, definition = options.pop("kind", ""), options.pop("definition", StatisticalParity())
-    if own_ridge(kind):
+    if penalizes_means(kind):
         options["penalty"] = Ridge()
     settings = ModelSettings(
         n_targets=targets.shape[1],
@@ -62,14 +62,14 @@ def problem_of(family, data, weight=None, offset=None, **options):
     return set_up(engine, family, definition, settings)
 
 
-def own_ridge(kind):
+def penalizes_means(kind):
     """Whether a kind of model has a ridge on what S explains of its predictions."""
     return "blind" in kind or "means" in kind
 
 
 def described(definition, kind="", **options):
     """Return the settings of a model; those with a ridge of their own have a radial one."""
-    own = {"penalty": Radial()} if own_ridge(kind) else {}
+    own = {"penalty": Radial()} if penalizes_means(kind) else {}
     return Description(definition, **options | own)
 
 

@@ -6,7 +6,7 @@ import pytest
 from fairridge.data import Indicators, RowLevel, Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.families import Binomial
-from fairridge.models import isolate, isolation
+from fairridge.models import drop_separated, isolation
 
 
 def engine(bad=0.0):
@@ -29,7 +29,7 @@ def engine(bad=0.0):
 
 
 def test_counts_find_what_moments_find(monkeypatch):
-    found = isolate(engine(), Binomial())
+    found = drop_separated(engine(), Binomial())
     assert [(one.level, one.outcome) for one in found.levels] == [
         (RowLevel((7,), 1), 1),
         (RowLevel((0, 1, 2), 0), 0),
@@ -37,7 +37,7 @@ def test_counts_find_what_moments_find(monkeypatch):
     ]
     assert found.counts == (5, 3, 2)
     monkeypatch.setattr(isolation, "in_memory", lambda _: False)  # as of rows elsewhere
-    by_moments = isolate(engine(), Binomial())
+    by_moments = drop_separated(engine(), Binomial())
     assert by_moments.levels == found.levels
     assert by_moments.kept.n_rows == found.kept.n_rows == 1990
 
@@ -46,9 +46,11 @@ def test_null_deviance_is_that_of_all_rows():
     rows = engine()
     y = rows.response[:, 0]
     expected = -2.0 * (y * np.log(y.mean()) + (1.0 - y) * np.log(1.0 - y.mean())).sum()
-    assert isolate(rows, Binomial()).null_deviance(Binomial()) == pytest.approx(expected, rel=1e-12)
+    assert drop_separated(rows, Binomial()).null_deviance(Binomial()) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_numbers_of_rows_that_leave_are_looked_at():
     with pytest.raises(ValueError, match="'c5' contains infinity"):
-        isolate(engine(bad=np.inf), Binomial())
+        drop_separated(engine(bad=np.inf), Binomial())

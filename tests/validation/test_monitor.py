@@ -15,7 +15,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor
 from fairridge.validation.betting import (
     LARGEST_LOSS,
     Directions,
-    Purse,
+    EProcess,
     StreamColumns,
     _gains,
     _largest_losses,
@@ -294,7 +294,7 @@ def test_the_expectation_of_a_bet_is_known():
     assert chance[which].prod(axis=1) @ gains == pytest.approx(expected, rel=1e-10)
     # ... and no sample loses more than the limit by which stakes are chosen.
     columns = StreamColumns(0, (slice(0, 1),), np.ones(2))
-    purse = Purse.new(2)
+    purse = EProcess.new(2)
     assert -gains.min() <= LARGEST_LOSS * _largest_losses(purse, columns, there, 0.09)[0]
 
 

@@ -66,7 +66,7 @@ OTHERS = {
 CLASSES = ("binomial", "multinomial")
 # Families whose offsets are logarithms of exposures.
 LOG_LINKS = ("poisson", "gamma", "tweedie")
-TWINS = {"none": 0.55, "permuted": 0.15, "scaled": 0.15, "saved": 0.15}
+VIF_WARNING = {"none": 0.55, "permuted": 0.15, "scaled": 0.15, "saved": 0.15}
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _draw(seed: int) -> Problem:
     ):
         source = "parquet"
     maps = _pick(rng, MAPS) if model == "ridge" else "none"
-    twin = _pick(rng, TWINS)
+    twin = _pick(rng, VIF_WARNING)
     standardize = bool(rng.random() < 0.85) or model != "ridge"
     return Problem(
         seed=seed,

@@ -114,7 +114,7 @@ def stacked(numbers: Sequence[Any]) -> Any:
 
 
 class DeviceBlock:
-    """Some rows of [1, z − shift]: a `WrittenBlock` whose sums come back as NumPy arrays.
+    """Some rows of [1, z − shift]: a `MatrixBlock` whose sums come back as NumPy arrays.
 
     The widest array stays as it is, because on a GPU a copy takes as long as a
     product; all other columns, 1 among them, stand beside it.

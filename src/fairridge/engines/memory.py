@@ -13,6 +13,7 @@ import numpy as np
 from fairridge._arrays import as_float64, joined, namespace, slices, to_device, to_host
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
+from fairridge.engines.blocked_matrix import BlockedMatrix, MatrixBlock
 from fairridge.engines.blocks import (
     MOST_STEPPING,
     Moments,
@@ -34,7 +35,6 @@ from fairridge.engines.sums import (
     null_sums,
     with_gram,
 )
-from fairridge.engines.written import WrittenBlock, WrittenRows
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import (
@@ -77,7 +77,7 @@ class MemoryEngine:
         pieces = (*rows.columns, Slab(rows.targets))
         # In families that take many passes rows count by their curvature, too.
         weight = None if many_passes else rows.weight
-        self._written = WrittenRows(
+        self._written = BlockedMatrix(
             pieces, rows.n_rows, weight, separable=separable, keeps=many_passes
         )
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
@@ -312,14 +312,14 @@ class MemoryEngine:
 
     def _eta(
         self, center: Floats, intercept: Floats, raw: Floats
-    ) -> Callable[[slice, WrittenBlock | None], Floats]:
+    ) -> Callable[[slice, MatrixBlock | None], Floats]:
         """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
         shifted = intercept + raw @ (self._written.typical_row[:k] - center)
         both = np.column_stack([shifted, raw]).T
         constant = not raw.any()
 
-        def eta(block: slice, written: WrittenBlock | None) -> Floats:
+        def eta(block: slice, written: MatrixBlock | None) -> Floats:
             if constant:
                 out = np.tile(intercept, (block.stop - block.start, 1))
             elif written is None and not self._written.has(block):
@@ -332,7 +332,7 @@ class MemoryEngine:
 
     def _etas(
         self, center: Floats, places: Sequence[Place]
-    ) -> Callable[[slice, WrittenBlock], list[Floats]]:
+    ) -> Callable[[slice, MatrixBlock], list[Floats]]:
         """Return a function from written blocks to linear predictors at several places.
 
         One product with the rows serves them all.
@@ -344,7 +344,7 @@ class MemoryEngine:
         both = [np.column_stack([level + raw @ gap, raw]).T for level, raw in places]
         coefficients, offset = np.hstack(both), self.rows.offset
 
-        def etas(block: slice, Z: WrittenBlock) -> list[Floats]:
+        def etas(block: slice, Z: MatrixBlock) -> list[Floats]:
             # Numbers of one place lie next to each other: functions of them take half the time.
             together = np.ascontiguousarray(Z.times(coefficients).T)
             if offset is not None:
@@ -447,7 +447,7 @@ class MemoryEngine:
         return np.ones(self.rows.n_rows) if weight is None else weight
 
 
-def _gradients(Z: WrittenBlock, k: int, places: Sequence[RowSums]) -> list[Floats]:
+def _gradients(Z: MatrixBlock, k: int, places: Sequence[RowSums]) -> list[Floats]:
     """Return the gradients in the first k coefficients at several places, by one product."""
     each = [sums.gradient.T for sums in places if sums.gradient is not None]  # order 1 at least
     return np.split(Z.products(joined(each, axis=0).T)[:, :k], len(each))

@@ -14,8 +14,8 @@ import numpy as np
 
 from fairridge._arrays import as_float64, joined, namespace, to_host
 from fairridge._typing import Floats
+from fairridge.engines.blocked_matrix import MatrixBlock
 from fairridge.engines.blocks import Moments
-from fairridge.engines.written import WrittenBlock
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction, RowMeans
 
@@ -261,7 +261,7 @@ def with_gram(sums: MeanSums, known: Floats | None) -> MeanSums:
 
 
 def block_means(
-    Z: WrittenBlock,
+    Z: MatrixBlock,
     y: Floats,
     eta: Floats,
     weight: Floats,
@@ -277,7 +277,7 @@ def block_means(
 
     Parameters
     ----------
-    Z : WrittenBlock
+    Z : MatrixBlock
         Rows of [1, z], S first.
     y, eta, weight, offset : ndarray
         Response, linear predictors with the offset, weights and offset of these rows.
@@ -323,7 +323,7 @@ def block_means(
 
 
 def _slopes_of(
-    Z: WrittenBlock,
+    Z: MatrixBlock,
     y: Floats,
     eta: Floats,
     weight: Floats,
@@ -369,7 +369,7 @@ def _slopes_of(
     return float(rows.deviance), products[:, :head], slopes
 
 
-def _pairs(Z: WrittenBlock, k: int, eta: Floats, m: int) -> Floats | None:
+def _pairs(Z: MatrixBlock, k: int, eta: Floats, m: int) -> Floats | None:
     """Return zzᵀ of each row if they are few, and many sums of them are asked for; else None.
 
     All sums are then one product of matrices: with 10 classes and 200 rows, calls take
@@ -382,7 +382,7 @@ def _pairs(Z: WrittenBlock, k: int, eta: Floats, m: int) -> Floats | None:
     return np.asarray((z[:, :, None] * z[:, None, :]).reshape(n, k * k))
 
 
-def hessian_of(Z: WrittenBlock, k: int, curvature: Floats, pairs: Floats | None = None) -> Floats:
+def hessian_of(Z: MatrixBlock, k: int, curvature: Floats, pairs: Floats | None = None) -> Floats:
     """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
     n, m = curvature.shape[:2]
     if pairs is not None:
@@ -398,7 +398,7 @@ def hessian_of(Z: WrittenBlock, k: int, curvature: Floats, pairs: Floats | None 
 
 
 def deviance_hessian(
-    Z: WrittenBlock, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
+    Z: MatrixBlock, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
 ) -> Floats:
     """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
     m = curvature.shape[1]

@@ -60,7 +60,7 @@ from fairridge.estimators._training import Training, read_new_rows, read_trainin
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition
 from fairridge.inference import CERTIFICATIONS, Certificate, Certification, posterior_covariance
-from fairridge.models import isolate
+from fairridge.models import drop_separated
 from fairridge.names import resolve_definition, resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
@@ -560,7 +560,7 @@ class FairRidge(LinearModel):
         engine, response = training.engine, training.response
         settings = self._model_settings(response)
         if self.separation == "error" and may_separate(engine, response.family, settings):
-            refuse_decided(isolate(engine, response.family), training.design)
+            refuse_decided(drop_separated(engine, response.family), training.design)
         problem = set_up(engine, response.family, self._bounded, settings)
         ignored = problem.isolated_columns
         check_columns(problem.basis, training, self._traits, ignored)

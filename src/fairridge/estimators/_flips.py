@@ -52,7 +52,7 @@ def sign_flips(
     places = np.flatnonzero(flipped.ravel())
     if not places.size:
         return {}
-    unbounded = replace(solution, unfairness=1.0, fit=free, choice=Choice.FREE, each={})
+    unbounded = replace(solution, unfairness=1.0, fit=free, choice=Choice.UNCONSTRAINED, each={})
     columns = [
         part.ravel()[places]
         for one in (solution, unbounded)
@@ -108,7 +108,7 @@ def _errors(model: Any, problem: PenalizedProblem, solution: Solution) -> Floats
     beta = np.atleast_2d(solution.fit.beta)
     if solution.each:  # their bounds have no influence functions
         return np.full(beta.shape, np.nan)
-    if solution.certificate is not None and solution.choice is not Choice.FREE:
+    if solution.certificate is not None and solution.choice is not Choice.UNCONSTRAINED:
         solution = replace(solution, unfairness=solution.certificate.training_bound)
     try:
         found = inference_of(problem, solution, description_of(model)).standard_errors

@@ -367,7 +367,7 @@ def description_of(model: Any) -> Description:
     """
     definition = model._bounded
     # A ridge on what S explains of predictions; in α, if there is one, it is radial.
-    on_predictions = model.blind or definition.own_ridge
+    on_predictions = model.blind or definition.penalizes_means
     penalty = Radial() if on_predictions else resolve_penalty(model.penalty)
     return Description(definition, penalty, model._lambda_2, model.standardize)
 
@@ -388,7 +388,7 @@ def _clusters(values: Any, X: Any, sample_weight: Any) -> NDArray[Any]:
 def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
     """Leave out the labels of rows that are isolated."""
     isolation = problem.isolation
-    if clusters is None or isolation is None or not in_memory(isolation.everyone):
+    if clusters is None or isolation is None or not in_memory(isolation.all_rows):
         return clusters
-    rows, levels = isolation.everyone.rows, tuple(isolated.level for isolated in isolation.levels)
+    rows, levels = isolation.all_rows.rows, tuple(isolated.level for isolated in isolation.levels)
     return clusters[~rows.in_any(levels)] if len(clusters) == rows.n_rows else clusters

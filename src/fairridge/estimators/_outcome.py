@@ -35,7 +35,7 @@ from fairridge.search import Problem, Solution
 from fairridge.sources.stream import sample_of
 
 # Variance inflation factors beyond which a number is almost a combination of other columns.
-TWINS = 10_000.0
+VIF_WARNING = 10_000.0
 
 
 def check_columns(
@@ -90,7 +90,7 @@ def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
     if inflation is None:
         return
     numbers = [k for k, given in enumerate(X.as_given) if given]
-    twins = [k for k in numbers if TWINS < inflation[k] < np.inf]
+    twins = [k for k in numbers if VIF_WARNING < inflation[k] < np.inf]
     if twins:
         largest = max(float(inflation[k]) for k in twins)
         warn_user(
@@ -270,7 +270,7 @@ def store_isolated(model: Any, training: Training, problem: Problem, solution: S
     if isolation is None:
         return
     model.isolated_ = isolated_levels(problem, training.design)
-    if in_memory(isolation.everyone):
+    if in_memory(isolation.all_rows):
         value = model._bounded.on_all_rows(solution.fit, isolation)
         model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 
@@ -299,7 +299,7 @@ def warn_of_separation(
     definition : object
         What is bounded.
     """
-    sees_means = resolve_definition(definition).own_ridge
+    sees_means = resolve_definition(definition).penalizes_means
     columns: dict[str, float] = {}
     for solution in solutions:
         separating = solution.separating.items()

@@ -18,7 +18,14 @@ from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
 from fairridge.engines.blocks import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
-from fairridge.metrics import Attribution, Proxies, Telling, lmg, proxy_terms, tell
+from fairridge.metrics import (
+    AttributeLeakage,
+    Attribution,
+    Proxies,
+    attribute_leakage,
+    lmg,
+    proxy_terms,
+)
 
 
 def attribution(model: Any) -> Attribution:
@@ -151,7 +158,7 @@ def proxies(
 
 def _telling(
     form: LinearForm, X: Any, sensitive_features: Any, sample_weight: Any, n_folds: int
-) -> Telling:
+) -> AttributeLeakage:
     table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
     # Refuses missing and unknown levels, and other columns, as predict does.
     form.design.encode(table, attributes, form.unknown, estimator_name=form.estimator_name)
@@ -172,7 +179,7 @@ def _telling(
             kind: {name: _taken(values, kept) for name, values in named.items()}
             for kind, named in columns.items()
         }
-    return tell(
+    return attribute_leakage(
         columns[False], columns[True], weight=weight, n_folds=n_folds, backend=table.backend
     )
 

@@ -80,7 +80,7 @@ class Definition(ABC):
         return True
 
     @property
-    def own_ridge(self) -> bool:
+    def penalizes_means(self) -> bool:
         """Whether the definition has its own penalty, in place of one on α."""
         return False
 
@@ -158,7 +158,7 @@ class Definition(ABC):
 
     def on_all_rows(self, fit: Fit, isolation: Isolation) -> float:
         """Return how unfair a fit is on its rows and those that it was fitted without."""
-        return self.value(isolation.on_everyone(fit))
+        return self.value(isolation.on_all_rows(fit))
 
 
 class VarianceShare(Definition):

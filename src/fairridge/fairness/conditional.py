@@ -40,9 +40,9 @@ class GivenControls(Definition):
         return f"conditional-{self.definition.name.removeprefix('statistical-')}"
 
     @property
-    def own_ridge(self) -> bool:
+    def penalizes_means(self) -> bool:
         """Whether the definition has its own penalty, in place of one on α."""
-        return self.definition.own_ridge
+        return self.definition.penalizes_means
 
     @property
     def per_attribute(self) -> bool:
@@ -85,7 +85,7 @@ class GivenControls(Definition):
 
         R² is of the predicted means on S, if these are bounded, else of η.
         """
-        if self.own_ridge:
+        if self.penalizes_means:
             whole = self.definition.value(fit)
         else:
             whole = share(fit.sensitive_variance, fit.sensitive_variance + fit.predictor_variance)
@@ -99,15 +99,15 @@ class GivenControls(Definition):
         self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True
     ) -> float:
         """Return the partial R² of the means, or of η, on S given C."""
-        if self.own_ridge and not fit.family.least_squares:  # means are not η
+        if self.penalizes_means and not fit.family.least_squares:  # means are not η
             return self.definition.held_out(_given(fit), engine, scatter, q, m, adjusted=adjusted)
         return share_of_predictor(fit, engine, fit.controls, adjusted=adjusted)
 
     def on_all_rows(self, fit: Fit, isolation: Isolation) -> float:
         """Return the share of S̃ on more rows; a partial R² of η, if variances are compared."""
         if is_variance_share(self.definition, fit.family):
-            return share_of_predictor(fit, isolation.everyone, fit.controls)
-        return self.definition.value(_given(fit).on(isolation.everyone))
+            return share_of_predictor(fit, isolation.all_rows, fit.controls)
+        return self.definition.value(_given(fit).on(isolation.all_rows))
 
 
 def share_of_predictor(

@@ -44,7 +44,7 @@ class MeanShare(Definition):
     is too low.
     """
 
-    own_ridge = True
+    penalizes_means = True
     sees_columns = False
 
     @abstractmethod

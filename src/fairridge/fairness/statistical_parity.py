@@ -134,7 +134,7 @@ class StatisticalParity(VarianceShare):
         """Return the share of S on more rows; R² of η on S, if variances are compared."""
         if not self.applies_to(fit.family):
             return super().on_all_rows(fit, isolation)
-        return share_of_predictor(fit, isolation.everyone)
+        return share_of_predictor(fit, isolation.all_rows)
 
     def applies_to(self, family: Family) -> bool:
         """Whether variances are compared."""

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag
 
-from fairridge._arrays import Placed, blank, joined, namespace, to_device
+from fairridge._arrays import DeviceConstants, blank, joined, namespace, to_device
 from fairridge._typing import Floats
 from fairridge.families.sums import RowMeans, any_arrays
 from fairridge.inference.given import Given
@@ -35,7 +35,7 @@ from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State
 
 
-class LinearPredictors(Placed):
+class LinearPredictors(DeviceConstants):
     """The linear predictors as numbers, less their means and without the offset."""
 
     def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
@@ -58,7 +58,7 @@ class LinearPredictors(Placed):
 
 
 @dataclass(frozen=True)
-class Predicted(Placed):
+class Predicted(DeviceConstants):
     """The predicted means as numbers."""
 
     means: Any  # which means, among which rows (MeansOfRows)
@@ -85,7 +85,7 @@ def _counted(predicted: RowMeans) -> Floats:
 
 
 @dataclass(frozen=True)
-class _NumberSums(Placed):
+class _NumberSums(DeviceConstants):
     """Σ w c [w, s]ᵀ[w, s, f], Σ w c [w, s, f]ᵀf′z and Σ w c f² for every number."""
 
     gram: Floats
@@ -136,7 +136,7 @@ def _outer(z: Floats, bend: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Explained(Placed):
+class Explained(DeviceConstants):
     """Q near one model; see the module."""
 
     numbers: Numbers  # which numbers
@@ -263,7 +263,7 @@ class Explained(Placed):
 
 
 @dataclass(frozen=True)
-class ExplainedShare(Placed):
+class ExplainedShare(DeviceConstants):
     """R² = Q/V near one model."""
 
     explained: Explained  # Q and V
@@ -295,7 +295,7 @@ class ExplainedShare(Placed):
 
 
 @dataclass(frozen=True)
-class NotExplained(Placed):
+class NotExplained(DeviceConstants):
     """A = 0, with multipliers π: what r = 0 means."""
 
     explained: Explained  # at the model, with E[s̃ᵀπ f″zzᵀ]
@@ -345,7 +345,7 @@ class NotExplained(Placed):
 
 
 @dataclass(frozen=True)
-class Totals(Placed):
+class Totals(DeviceConstants):
     """E[c(μ − y)] = 0, with multipliers ν: means have the totals of the response.
 
     Of K classes that is K − 1 contrasts of them. If rows were isolated the others

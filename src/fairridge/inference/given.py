@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import block_diag, pinvh
 
-from fairridge._arrays import Placed, joined, namespace, taken, to_device
+from fairridge._arrays import DeviceConstants, joined, namespace, taken, to_device
 from fairridge._typing import Floats, Integers
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State, to_raw
@@ -33,7 +33,7 @@ def basis_given(fit: Fit) -> FairBasis:
 
 
 @dataclass(frozen=True)
-class Given(Placed):
+class Given(DeviceConstants):
     """How rows and coefficients look given the controls, if there are any."""
 
     # M with (1, s̃, ũ and c) = (1, s, u)M, ũ and c in the places of the columns of X, of
@@ -90,20 +90,20 @@ class Given(Placed):
         """A with α = θAᵀ, of shape (q, k)."""
         return np.asarray(np.linalg.inv(self.to_residuals)[1 : 1 + self.q], dtype=np.float64)
 
-    def seen(self, at: RowsOfModel) -> GivenRows:
+    def seen(self, at: RowsOfModel) -> ConditionalRows:
         """Return rows given the controls."""
         rows = at.rows
         if not len(self.controls):
-            return GivenRows(rows.s, lambda: rows.u, lambda: rows.ones, rows.v, at.h, at.t)
+            return ConditionalRows(rows.s, lambda: rows.u, lambda: rows.ones, rows.v, at.h, at.t)
         z = rows.times(self.to_residuals)
         s, u = z[:, 1 : 1 + self.q], taken(z, self.others, axis=1)
         w = joined([z[:, :1], taken(z, self.controls, axis=1)], axis=1)
         v, h, t = s @ self.inverse, s @ self.alpha.T, u @ self.beta.T
-        return GivenRows(s, lambda: u, lambda: w, v, h, t)
+        return ConditionalRows(s, lambda: u, lambda: w, v, h, t)
 
 
 @dataclass(frozen=True)
-class GivenRows:
+class ConditionalRows:
     """s̃, ũ, w, v, h and t of some rows."""
 
     s: Floats
@@ -121,7 +121,7 @@ class GivenRows:
 
 
 @dataclass(frozen=True)
-class SensitiveRidge(Placed):
+class SensitiveRidge(DeviceConstants):
     """αᵀPα, or, with multipliers π, α = 0."""
 
     given: Given  # the model given its controls
@@ -170,11 +170,11 @@ class SensitiveRidge(Placed):
             pull = xp.reshape(xp.broadcast_to(pull, rows.moved.shape), (-1, given.q))
             out -= xp.reshape(pull @ given.to_alpha, out.shape)
 
-    def of_predictors(self, rows: GivenRows) -> Floats:
+    def of_predictors(self, rows: ConditionalRows) -> Floats:
         """Return vᵀPα, which each row adds times ũ to the slope, of shape (n, m)."""
         return rows.v @ self._pull.T
 
-    def of_sensitive(self, rows: GivenRows) -> Floats:
+    def of_sensitive(self, rows: ConditionalRows) -> Floats:
         """Return what each row has in the place of Pα, of shape (n, m, q); or π, the same."""
         own = self.own_of_sensitive(rows)
         if self.follows is None:
@@ -183,7 +183,7 @@ class SensitiveRidge(Placed):
         follows = xp.reshape(rows.moved, (-1, self.given.q)) @ self.follows
         return own + xp.reshape(follows, rows.moved.shape)
 
-    def own_of_sensitive(self, rows: GivenRows) -> Floats:
+    def own_of_sensitive(self, rows: ConditionalRows) -> Floats:
         """Return c_S, which leaves out what follows from v t; or π."""
         if self.multipliers is not None:
             return self._pull
@@ -202,7 +202,7 @@ class SensitiveRidge(Placed):
 
 
 @dataclass(frozen=True)
-class PredictorRidge(Placed):
+class PredictorRidge(DeviceConstants):
     """λ₂'s Σ(scaleⱼβⱼ)², as a form in θ."""
 
     theta: Floats  # all coefficients, of shape (m, k)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairridge._arrays import Placed, blank, namespace
+from fairridge._arrays import DeviceConstants, blank, namespace
 from fairridge._typing import Floats
 from fairridge.inference.given import SensitiveRidge
 from fairridge.inference.measures import Measure
@@ -53,7 +53,7 @@ class Influences(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Functional(Placed):
+class Functional(DeviceConstants):
     """The influence of rows on one quantity of a branch: weights·equations + direct."""
 
     weights: Floats | None  # None if they are zero
@@ -61,7 +61,7 @@ class Functional(Placed):
 
 
 @dataclass(frozen=True)
-class Branch(Placed):
+class Branch(DeviceConstants):
     """One model and one regime, as a map from rows to terms in which influence is linear.
 
     The terms of a row are what it adds to the equations of θ and of what is

@@ -87,6 +87,6 @@ def _of_predictions(at: State) -> State:
 def _numbers(description: Description, fit: Fit) -> Any:
     """Return what S must not explain."""
     definition: Any = description.definition.within_space
-    if definition.own_ridge and not is_variance_share(definition, fit.family):
+    if definition.penalizes_means and not is_variance_share(definition, fit.family):
         return Predicted(definition.means(fit))
     return LinearPredictors()

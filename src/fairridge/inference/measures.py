@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from fairridge._arrays import Placed
+from fairridge._arrays import DeviceConstants
 from fairridge._typing import Floats
 from fairridge.inference.given import Given
 from fairridge.inference.pairs import Partners
@@ -46,7 +46,7 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True)
-class VarianceShareOf(Placed):
+class VarianceShareOf(DeviceConstants):
     """V_h/(V_h + T), with T = V_t or T = tr(CQ⁻¹Cᵀ), C = E[t y⊥ᵀ], Q = E[y⊥y⊥ᵀ]."""
 
     # The share and V_h + T.
@@ -74,7 +74,7 @@ class VarianceShareOf(Placed):
 
 
 @dataclass(frozen=True)
-class MeanDeviance(Placed):
+class MeanDeviance(DeviceConstants):
     """The mean deviance."""
 
     value: float  # the mean
@@ -94,7 +94,7 @@ class MeanDeviance(Placed):
 
 
 @dataclass(frozen=True)
-class WithoutSensitive(Placed):
+class WithoutSensitive(DeviceConstants):
     """The mean deviance without S̃α, or without S̃α and Ũβ; controls stay."""
 
     given: Given  # the model given its controls
@@ -151,7 +151,7 @@ class WithoutSensitive(Placed):
 
 
 @dataclass(frozen=True)
-class Sum(Placed):
+class Sum(DeviceConstants):
     """A weighted sum of quantities, to first order."""
 
     value: float  # the value of what is linearized

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import Placed, blank, namespace
+from fairridge._arrays import DeviceConstants, blank, namespace
 from fairridge._typing import Floats
 from fairridge.inference.description import Description
 from fairridge.inference.explained import Explained, ExplainedShare
@@ -32,7 +32,7 @@ from fairridge.search import PenalizedProblem
 
 
 @dataclass(frozen=True)
-class _OwnMoves(Placed):
+class _OwnMoves(DeviceConstants):
     """−Σ w²h (∂t/∂θ·φ_θ) over some rows."""
 
     branch: Branch

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import Placed, at_most, blank, joined, namespace, slices
+from fairridge._arrays import DeviceConstants, at_most, blank, joined, namespace, slices
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine, in_memory
@@ -58,7 +58,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Pass(Placed):
+class Pass(DeviceConstants):
     """What to compute of each row: the terms of a branch, and its influence on some quantities."""
 
     branch: Branch  # its terms come first
@@ -147,7 +147,7 @@ class Pass(Placed):
 
 
 @dataclass(frozen=True)
-class Weighing(Placed):
+class Weighing(DeviceConstants):
     """How much each row counts in a sum of products."""
 
     # Whether a row of weight w stands for w identical rows, rather than counting w times.
@@ -168,7 +168,7 @@ class Weighing(Placed):
 
 
 @dataclass(frozen=True)
-class _Products(Placed):
+class _Products(DeviceConstants):
     """Σ ζζᵀ over rows, ζ their weighted terms; the last row has the sums of the terms."""
 
     family: Any

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm, t
 
-from fairridge._arrays import Placed
+from fairridge._arrays import DeviceConstants
 from fairridge._typing import Floats
 from fairridge.fairness import Definition
 from fairridge.families import Family
@@ -41,7 +41,7 @@ from fairridge.inference.rows import RowsOfModel, over_predictors
 
 
 @dataclass(frozen=True)
-class OddsOfRows(Placed):
+class OddsOfRows(DeviceConstants):
     """√ω of the linear predictors of one model, as a quantity that each row moves."""
 
     value: float  # √ω
@@ -58,7 +58,7 @@ class OddsOfRows(Placed):
 
 
 @dataclass(frozen=True)
-class Explaining(Placed):
+class Explaining(DeviceConstants):
     """How much of h each row explains: its squares give degrees of freedom; see `scores`."""
 
     frequency: bool  # whether a row of weight w stands for w identical rows

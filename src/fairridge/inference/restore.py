@@ -46,8 +46,8 @@ def restored(
     """
     stored = np.column_stack([np.atleast_1d(raw_intercept), np.atleast_2d(raw_coefficients)])
     isolation = problem.isolation
-    everyone = problem.engine if isolation is None else isolation.everyone
-    same = everyone.n_rows == n_rows and len(stored[0]) == 1 + len(problem.basis.center)
+    all_rows = problem.engine if isolation is None else isolation.all_rows
+    same = all_rows.n_rows == n_rows and len(stored[0]) == 1 + len(problem.basis.center)
     if not same:
         raise ValueError(OTHER_ROWS)
     contrasts = problem.family.to_contrasts(stored)

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import Placed, as_float64, blank, joined, namespace, slices, to_device
+from fairridge._arrays import (
+    DeviceConstants,
+    as_float64,
+    blank,
+    joined,
+    namespace,
+    slices,
+    to_device,
+)
 from fairridge._typing import Floats
 from fairridge.families.risk_sets import CoxTerms
 from fairridge.inference.cox import score_rows
@@ -254,7 +262,7 @@ def over_predictors(each: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class OfRows(Placed):
+class OfRows(DeviceConstants):
     """A function of rows as a model sees them, to be summed over centered columns."""
 
     family: Any  # the family of the response (Family)

@@ -1,11 +1,18 @@
 """Measures of accuracy and fairness."""
 
+from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leakage
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.decisions import Decided, GroupCodes, decided_by, encoded_groups
 from fairridge.metrics.dependence import Dependence, dependence
+from fairridge.metrics.dependence_shares import (
+    WORDS,
+    scatter_of,
+    sensitive_span,
+    share_explained,
+)
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.group_measures import (
@@ -18,15 +25,8 @@ from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table,
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
-from fairridge.metrics.telling import Telling, tell
 from fairridge.metrics.totals import EVERYONE, total_ratios
-from fairridge.metrics.translation import DIFFERENCES, group_differences, shares_of_fit
-from fairridge.metrics.yardstick import (
-    WORDS,
-    scatter_of,
-    sensitive_span,
-    share_explained,
-)
+from fairridge.metrics.training_groups import DIFFERENCES, group_differences, shares_of_fit
 from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "EVERYONE",
     "WORDS",
     "AttributeAudit",
+    "AttributeLeakage",
     "Attribution",
     "Audit",
     "CalibrationBin",
@@ -50,8 +51,8 @@ __all__ = [
     "Grouping",
     "Proxies",
     "SortedScores",
-    "Telling",
     "area_under_curve",
+    "attribute_leakage",
     "audit",
     "concordance_index",
     "decided_by",
@@ -73,7 +74,6 @@ __all__ = [
     "sequential_share",
     "share_explained",
     "shares_of_fit",
-    "tell",
     "total_ratios",
     "weighted_quantiles",
 ]

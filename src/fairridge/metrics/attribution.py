@@ -16,7 +16,7 @@ import numpy as np
 from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.data import make_frame
-from fairridge.metrics.telling import Telling
+from fairridge.metrics.attribute_leakage import AttributeLeakage
 
 # The split looks at 2¹⁵ subsets then.
 MOST_PLAYERS = 15
@@ -192,7 +192,7 @@ class Proxies:
     remaining : ndarray of shape (m, k+1)
         COV(x_jβ_j, Sα)/VAR(Sα): share of each term in what is left of S in η;
         with the last entry they sum to 1. NaN where nothing is left (α = 0).
-    telling : Telling or None
+    telling : AttributeLeakage or None
         How well each predictor predicts each attribute on held-out rows, if rows
         were given.
 
@@ -227,7 +227,7 @@ class Proxies:
     entering: Floats
     remaining: Floats
     _backend: Any = None
-    telling: Telling | None = None
+    telling: AttributeLeakage | None = None
 
     @property
     def total(self) -> Floats:

@@ -16,6 +16,7 @@ from fairridge.data import Table, as_table
 from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve
+from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.distances import INCOMPARABLE, Distances, SortedScores
 from fairridge.metrics.group_measures import (
     AttributeAudit,
@@ -35,7 +36,6 @@ from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes, read_times, two_columns
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
-from fairridge.metrics.yardstick import sensitive_span
 
 CALIBRATION_BINS = 10
 

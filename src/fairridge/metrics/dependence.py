@@ -14,9 +14,9 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.families.distances import Distance
+from fairridge.metrics.dependence_shares import scatter_of
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.yardstick import scatter_of
 from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 # Standard deviation of predictions, relative to their size or that of the response, that is none.

@@ -16,9 +16,9 @@ from fairridge.data import as_table, weights
 from fairridge.data.pipelines import predicted, takes_sensitive
 from fairridge.data.table import Table, column_positions, labels
 from fairridge.exceptions import BoundWarning
+from fairridge.metrics.dependence_shares import sensitive_span, share_explained
 from fairridge.metrics.favorable import find_label
 from fairridge.metrics.groups import indicator_columns
-from fairridge.metrics.yardstick import sensitive_span, share_explained
 
 DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
 

@@ -3,20 +3,20 @@
 from fairridge.models.basis import Factor, FairBasis, basis_on, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit, Separation, TrainingColumns
-from fairridge.models.isolation import DecidedLevel, Isolation, decided_levels, isolate
+from fairridge.models.isolation import Isolation, SeparatedLevel, drop_separated, separated_levels
 
 __all__ = [
     "Coordinates",
-    "DecidedLevel",
     "Factor",
     "FairBasis",
     "Fit",
     "Isolation",
+    "SeparatedLevel",
     "Separation",
     "TrainingColumns",
     "basis_on",
-    "decided_levels",
+    "drop_separated",
     "factorize",
     "fair_basis",
-    "isolate",
+    "separated_levels",
 ]

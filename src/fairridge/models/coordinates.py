@@ -73,7 +73,7 @@ class Coordinates:
         return int(np.prod(self.shape)) if self._folded is None else self._folded.shape[1]
 
     @cached_property
-    def of_level(self) -> Integers:
+    def intercept_index(self) -> Integers:
         """Positions of the intercepts in θ."""
         m, width = self.shape
         skipped = 0 if self._folded is None else self.sensitive.shape[1]
@@ -86,7 +86,7 @@ class Coordinates:
             count = len(self.contrasts) * self.sensitive.shape[1]
             return np.arange(self.size - count, self.size, dtype=np.intp)
         first = np.arange(1, 1 + self.sensitive.shape[1], dtype=np.intp)
-        return np.concatenate([start + first for start in self.of_level])
+        return np.concatenate([start + first for start in self.intercept_index])
 
     @cached_property
     def _folded(self) -> Floats | None:
@@ -178,7 +178,7 @@ class Coordinates:
         """Matrix of the quadratic penalty on θ: αᵀ(sensitive)α + predictor_penalty·‖β‖²."""
         A = self.sensitive * self.basis.sensitive.scale[:, None]
         Q = predictor_penalty * np.eye(self.size)
-        Q[self.of_level, self.of_level] = 0.0
+        Q[self.intercept_index, self.intercept_index] = 0.0
         rows = len(self.of_sensitive) // max(A.shape[1], 1)
         Q[np.ix_(self.of_sensitive, self.of_sensitive)] = np.kron(np.eye(rows), A.T @ sensitive @ A)
         return Q

@@ -179,7 +179,7 @@ class Fit:
         )
         return replace(moved, deviance=float(deviance[0]))
 
-    def with_rows(self, more: Engine, everyone: Engine) -> Fit:
+    def with_rows(self, more: Engine, all_rows: Engine) -> Fit:
         """Return the same on its own rows and more, with a deviance that is of all already.
 
         What is known of its own rows is not summed again: sums over rows add.
@@ -188,7 +188,7 @@ class Fit:
         ----------
         more : Engine
             Rows that the model was fitted without, all independent.
-        everyone : Engine
+        all_rows : Engine
             All rows.
 
         Returns
@@ -205,7 +205,7 @@ class Fit:
                 )
             else:
                 memory[key] = known + few.mean_sums(key)
-        return replace(self._moved_to(everyone), _memory=memory)
+        return replace(self._moved_to(all_rows), _memory=memory)
 
     def _moved_to(self, engine: Engine) -> Fit:
         return replace(

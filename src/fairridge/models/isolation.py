@@ -36,7 +36,7 @@ FIRST_ROWS = 100
 
 
 @dataclass(frozen=True)
-class DecidedLevel:
+class SeparatedLevel:
     """A level, and the outcome that all of its rows have."""
 
     level: RowLevel  # the rows
@@ -48,9 +48,9 @@ class Isolation:
     """Rows that a model is fitted without, and how their levels get coefficients."""
 
     # All rows, and those that the model is fitted to.
-    everyone: Engine
+    all_rows: Engine
     kept: Engine
-    levels: tuple[DecidedLevel, ...]  # in the order in which they were found
+    levels: tuple[SeparatedLevel, ...]  # in the order in which they were found
     family: Family  # the family of the response
     # Whether few rows leave, and every outcome stays. If not, all rows are kept.
     is_small: bool
@@ -93,11 +93,11 @@ class Isolation:
         whole = replace(fit, beta=beta.reshape(fit.beta.shape))
         return replace(whole, deviance=self._deviance(whole, eta))
 
-    def on_everyone(self, fit: Fit) -> Fit:
+    def on_all_rows(self, fit: Fit) -> Fit:
         """Return a model that has coefficients for the levels on all rows."""
         if fit.features is not None or not self.family.separable:
-            return fit.on(self.everyone)
-        return fit.with_rows(self._rows, self.everyone)
+            return fit.on(self.all_rows)
+        return fit.with_rows(self._rows, self.all_rows)
 
     def null_deviance(self, family: Family) -> float | None:
         """Return the deviance of all rows in the model with an intercept only.
@@ -105,13 +105,13 @@ class Isolation:
         None if that takes more than counts: with an offset, without an intercept, or of rows
         elsewhere, whose moments tell it.
         """
-        everyone = self.everyone
-        if not in_memory(everyone) or everyone.offset is not None or not family.has_intercept:
+        all_rows = self.all_rows
+        if not in_memory(all_rows) or all_rows.offset is not None or not family.has_intercept:
             return None
-        level = everyone.initial_intercepts(family)  # of the mean response, whatever the link
-        center = np.zeros(len(everyone.names))
+        level = all_rows.initial_intercepts(family)  # of the mean response, whatever the link
+        center = np.zeros(len(all_rows.names))
         none = np.zeros((len(level), len(center)))
-        return float(everyone.sum_over_rows(DevianceOfRows(family), center, level, none)[0])
+        return float(all_rows.sum_over_rows(DevianceOfRows(family), center, level, none)[0])
 
     def excess(self, basis: FairBasis, class_weights: Floats) -> Floats:
         """Return by how much totals of the rows that left will exceed those observed there.
@@ -142,7 +142,7 @@ class Isolation:
     def _deviance(self, fit: Fit, eta: Floats) -> float:
         """Return the deviance of all rows."""
         if not self.family.separable:
-            return self.everyone.derivatives(fit.family, *fit.place, 1).deviance
+            return self.all_rows.derivatives(fit.family, *fit.place, 1).deviance
         rows, contrasts = self._rows, fit.family.to_contrasts(eta.T).T
         terms = fit.family.deviance_terms(rows.response, contrasts, rows.weights, 0)
         return float(fit.deviance + terms.deviance)
@@ -151,7 +151,7 @@ class Isolation:
     def _rows(self) -> MemoryEngine:
         """The rows that left; they are few."""
         levels = tuple(decided.level for decided in self.levels)
-        gathered: _Gathered = self.everyone.sum_of(partial(_gather, levels=levels))
+        gathered: _Gathered = self.all_rows.sum_of(partial(_gather, levels=levels))
         return MemoryEngine(gathered.rows, separable=self.family.separable)
 
     @cached_property
@@ -198,7 +198,7 @@ class Isolation:
         return to_likely
 
 
-def isolate(engine: Engine, family: Family) -> Isolation | None:
+def drop_separated(engine: Engine, family: Family) -> Isolation | None:
     """Find the levels of predictors that decide the outcome, until none is left.
 
     Without the rows of some levels others may decide it, too. Levels of S stay:
@@ -216,10 +216,10 @@ def isolate(engine: Engine, family: Family) -> Isolation | None:
     Isolation or None
         None if there are no such levels.
     """
-    isolated: tuple[DecidedLevel, ...] = ()
+    isolated: tuple[SeparatedLevel, ...] = ()
     kept, removed = engine, 0.0
     total = float(engine.weights.sum()) if in_memory(engine) else engine.moments().weight
-    while new := decided_levels(kept, family):
+    while new := separated_levels(kept, family):
         isolated += new
         levels = tuple(decided.level for decided in new)
         removed += kept.sum_of(partial(_weight_in, levels=levels))
@@ -247,20 +247,20 @@ def _require_numbers(rows: Rows) -> None:
         MemoryEngine(rows).moments()
 
 
-def decided_levels(engine: Engine, family: Family) -> tuple[DecidedLevel, ...]:
+def separated_levels(engine: Engine, family: Family) -> tuple[SeparatedLevel, ...]:
     """Return the levels whose rows all have one outcome: counted, if sums suggest it."""
     levels = _candidates(engine, family)
     if not levels:
         return ()
-    *counts, everyone = _tally(engine, family, levels)
+    *counts, all_rows = _tally(engine, family, levels)
     sizes = {level: count.sum() for level, count in zip(levels, counts, strict=True)}
     decided = []
     for level, count in zip(levels, counts, strict=True):
         other = sizes.get(replace(level, value=1 - level.value))
         # A column of numbers may have values besides 0 and 1 that its moments do not show.
-        whole = len(level.columns) > 1 or other is None or count.sum() + other == everyone.sum()
+        whole = len(level.columns) > 1 or other is None or count.sum() + other == all_rows.sum()
         if whole and count[0] == 0.0 and np.count_nonzero(count) == 1:
-            decided.append(DecidedLevel(level, int(np.argmax(count)) - 1))
+            decided.append(SeparatedLevel(level, int(np.argmax(count)) - 1))
     return tuple(decided)
 
 

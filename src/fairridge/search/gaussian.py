@@ -31,7 +31,6 @@ from fairridge.models import Fit
 from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.models.spaces import BlindSpace, Space
 from fairridge.penalties import Penalty, SecularPenalty
-from fairridge.search.last_crossing import dense_profile
 from fairridge.search.problem import (
     Choice,
     LeastSquares,
@@ -39,6 +38,7 @@ from fairridge.search.problem import (
     PenalizedProblem,
     choose_above_floor,
 )
+from fairridge.search.scan import dense_profile
 
 # Ratio of lengths, less one, that is nothing but rounding.
 ROUNDING = 1e-15
@@ -295,7 +295,9 @@ def secular_choices(
     """Choose λ(r) by secular equations; see `secular_roots`."""
     roots, converged = secular_roots(length, targets, max_iter, concave=concave)
     return [
-        Choice(root, "converged" if done else "not-converged") if root > 0.0 else Choice.FREE
+        Choice(root, "converged" if done else "not-converged")
+        if root > 0.0
+        else Choice.UNCONSTRAINED
         for root, done in zip(roots.tolist(), converged.tolist(), strict=True)
     ]
 
@@ -356,14 +358,16 @@ class GaussianProblem(LeastSquares, PenalizedProblem):
         """Choose λ(r) among the values of the definition at many λ."""
         ceiling, settings = self.ridge.ceiling, self.settings
         if ceiling == 0.0 or (bounds == 1.0).all():
-            return [Choice.FREE for _ in bounds]
+            return [Choice.UNCONSTRAINED for _ in bounds]
         values = dense_profile(
             lambda x: self.value(definition, self.solved_at(np.array([x]))[0]),
             *self.ridge.rates,
             ceiling,
         )
         return [
-            Choice.FREE if r == 1.0 else values.choose(float(r), settings.tol, settings.max_iter)
+            Choice.UNCONSTRAINED
+            if r == 1.0
+            else values.choose(float(r), settings.tol, settings.max_iter)
             for r in bounds
         ]
 

@@ -16,7 +16,6 @@ from fairridge.models import FairBasis, Fit, Isolation
 from fairridge.models.spaces import plain_space
 from fairridge.search.fold_starts import FoldStart, fold_starts, start_near
 from fairridge.search.joint import JointSearch
-from fairridge.search.last_crossing import HIGHEST, PenaltyProfile, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM, separation_of
 from fairridge.search.problem import (
     Choice,
@@ -25,6 +24,7 @@ from fairridge.search.problem import (
     choose_above_floor,
     separating_columns,
 )
+from fairridge.search.scan import HIGHEST, PenaltyProfile, sparse_profile
 from fairridge.solvers import Point
 
 # A value this near to a bound is wanted to all digits.
@@ -133,15 +133,15 @@ class GLMProblem(PenalizedProblem):
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only, on all rows."""
         known = None if self.isolation is None else self.isolation.null_deviance(self.family)
-        return self._everyone.null_deviance if known is None else known
+        return self._of_all_rows.null_deviance if known is None else known
 
     @cached_property
-    def _everyone(self) -> PenalizedGLM:
+    def _of_all_rows(self) -> PenalizedGLM:
         """The model of all rows, including isolated ones."""
         if self.isolation is None:
             return self.minima
-        everyone, settings = self.isolation.everyone, self.settings
-        space = plain_space(everyone, standardize=True, n_targets=settings.n_targets)
+        all_rows, settings = self.isolation.all_rows, self.settings
+        space = plain_space(all_rows, standardize=True, n_targets=settings.n_targets)
         return PenalizedGLM(space, self.family, replace(settings, predictor_penalty=0.0))
 
     def dispersion(self, fit: Fit) -> float:
@@ -160,8 +160,8 @@ class GLMProblem(PenalizedProblem):
 
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood of all rows."""
-        everyone = self.engine if self.isolation is None else self.isolation.everyone
-        return everyone.loglik(self.family, fit.deviance, self.dispersion(fit))
+        all_rows = self.engine if self.isolation is None else self.isolation.all_rows
+        return all_rows.loglik(self.family, fit.deviance, self.dispersion(fit))
 
     def _as_fit(self, lambda_: float, point: Point) -> Fit:
         coordinates = self.minima.coordinates
@@ -190,7 +190,7 @@ class GLMProblem(PenalizedProblem):
         """Choose λ(r) for every bound, from the side on which it holds."""
         penalized = self._basis.sensitive.rank and self.minima.coordinates.of_sensitive.size
         if (bounds == 1.0).all() or not penalized or self.minima.ceiling == 0.0:
-            return [Choice.FREE for _ in bounds]
+            return [Choice.UNCONSTRAINED for _ in bounds]
         floor = self._floor()
         free = self.value(definition, self.fit(0.0)) if floor > 0.0 else 1.0
         return choose_above_floor(
@@ -208,16 +208,16 @@ class GLMProblem(PenalizedProblem):
                 # S is all there is: its share is the same at every λ, and only α = 0 leaves none.
                 share = self.value(definition, self.fit(self._small))
                 last = Choice(self.minima.ceiling, "converged")
-                return [Choice.FREE if r == 1.0 or share <= r else last for r in bounds]
+                return [Choice.UNCONSTRAINED if r == 1.0 or share <= r else last for r in bounds]
             chosen = self._jointly(definition, bounds)
             rest = np.array([r for r in bounds if r < 1.0 and r not in chosen])
             searched = self._searched(definition, rest) if rest.size else []
             chosen |= dict(zip(rest.tolist(), searched, strict=True))
-            return [chosen.get(r, Choice.FREE) for r in bounds.tolist()]
+            return [chosen.get(r, Choice.UNCONSTRAINED) for r in bounds.tolist()]
         except _NotConvergedError as failure:
             # No search can go on from coefficients that are not a minimum.
             failed = Choice(failure.lambda_, "not-converged")
-            return [Choice.FREE if r == 1.0 else failed for r in bounds]
+            return [Choice.UNCONSTRAINED if r == 1.0 else failed for r in bounds]
 
     def _searched(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds below 1, by looking at one λ after another."""
@@ -227,7 +227,7 @@ class GLMProblem(PenalizedProblem):
             clear = bounds > HIGHEST * self._exact(definition, 0.0)
             if clear.any():
                 rest = iter(self._searched(definition, bounds[~clear]) if not clear.all() else ())
-                return [Choice.FREE if free else next(rest) for free in clear]
+                return [Choice.UNCONSTRAINED if free else next(rest) for free in clear]
         values = self._profile(
             definition, bounds, lambda x: self._value_near(definition, x, bounds)
         )
@@ -238,7 +238,7 @@ class GLMProblem(PenalizedProblem):
     def _jointly(self, definition: Definition, bounds: Floats) -> dict[float, Choice]:
         """Choose λ(r) and find the coefficients in the same passes, if that is possible."""
         minima, family = self.minima, self.family
-        if not self._is_predictable(definition) or minima.has_decided_levels:
+        if not self._is_predictable(definition) or minima.has_separated_levels:
             return {}
         by_variance = is_variance_share(definition, family)
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from fairridge._typing import Booleans, Floats
-from fairridge.search.last_crossing import HIGHEST, HILL, sparse_profile
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import Choice
+from fairridge.search.scan import HIGHEST, HILL, sparse_profile
 from fairridge.solvers import Point
 from fairridge.solvers.extrapolation import extrapolation
 from fairridge.solvers.newton import BLIND, CONTRACTION, hessian_at
@@ -172,7 +172,7 @@ class JointSearch:
         self._kept: tuple[Booleans, ...] = ()
         if with_deviances:
             S = self._penalties.is_sensitive
-            intercepts = np.isin(np.arange(len(S)), minima.coordinates.of_level)
+            intercepts = np.isin(np.arange(len(S)), minima.coordinates.intercept_index)
             self._kept = (~S, intercepts)
         self._known: dict[float, tuple[float, _Tangent]] = {}
 
@@ -192,15 +192,17 @@ class JointSearch:
         """
         chosen: dict[float, Choice] = {}
         for r in np.unique(bounds[(bounds > 0.0) & (bounds < 1.0)]).tolist():
-            if Choice.FREE in chosen.values():  # a looser bound holds at λ = 0, too
-                chosen[r] = Choice.FREE
+            if Choice.UNCONSTRAINED in chosen.values():  # a looser bound holds at λ = 0, too
+                chosen[r] = Choice.UNCONSTRAINED
                 continue
             try:
                 model = self._found(r, tol, self._nearest(r))
             except np.linalg.LinAlgError:
                 continue
             if model is not None and keep(*model):
-                chosen[r] = Choice(model[0], "converged") if model[0] > 0.0 else Choice.FREE
+                chosen[r] = (
+                    Choice(model[0], "converged") if model[0] > 0.0 else Choice.UNCONSTRAINED
+                )
         return chosen
 
     def _found(

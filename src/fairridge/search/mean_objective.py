@@ -131,7 +131,7 @@ class MeanObjective:
         if self.ease == 0.0:
             return Q
         curvature = np.diag(self.minima.start.hessian).copy()
-        curvature[self.minima.coordinates.of_level] = 0.0
+        curvature[self.minima.coordinates.intercept_index] = 0.0
         return Q + self.ease * np.diag(curvature)
 
     def penalty(self, theta: Floats) -> float:
@@ -345,7 +345,7 @@ class MeanObjective:
 
     def _leveled(self, point: Point) -> tuple[Point, MeanSums]:
         """Return the same with its sums."""
-        levels, theta = self.minima.coordinates.of_level, point.theta
+        levels, theta = self.minima.coordinates.intercept_index, point.theta
         sums, length = self.sums(theta), 1.0
         excess = float(np.linalg.norm(self.balance.excess(sums)))
         for _ in range(self.minima.max_iter):
@@ -366,7 +366,7 @@ class MeanObjective:
         if self.minima.family.link == "log":
             return np.log1p(self.balance.excess(sums) / self.balance.observed)
         at = self.evaluate(theta, self.none())
-        J = at.jacobians[-1][:, self.minima.coordinates.of_level]
+        J = at.jacobians[-1][:, self.minima.coordinates.intercept_index]
         return np.asarray(np.linalg.pinv(J) @ at.explained[-1])
 
     def lambda_of(self, state: MeanState, place: int) -> float:
@@ -521,7 +521,7 @@ def _is_saturated(objective: MeanObjective, form: MeanForm, free: MeanSums) -> b
     minima = objective.minima
     theta = minima.start.theta
     effects = np.cos(np.arange(len(theta))) / np.sqrt(len(theta))
-    effects[minima.coordinates.of_level] = 0.0
+    effects[minima.coordinates.intercept_index] = 0.0
     effects /= np.tile(minima.spread, len(theta) // len(minima.spread))
     models = (theta + size * effects for size in (1.0, 0.01))
     return all(form.share(objective.sums(model)) >= ALL for model in models)

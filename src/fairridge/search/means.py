@@ -132,7 +132,7 @@ class MeanProblem(MeanMinima):
 
     def _choose_means(self, bounds: Floats, tol: float) -> list[Choice]:
         """Choose the smallest λ that meets each bound, from the loosest bound on."""
-        chosen = {1.0: Choice.FREE}
+        chosen = {1.0: Choice.UNCONSTRAINED}
         path: list[Milestone] = []
         for r in sorted(set(bounds.tolist()) - {1.0}, reverse=True):
             early = self._reached_early(r, tol) if len(bounds) == 1 else None

@@ -13,7 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, binary_columns, in_memory
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, RowFunction
-from fairridge.models import Coordinates, Separation, decided_levels
+from fairridge.models import Coordinates, Separation, separated_levels
 from fairridge.models.spaces import Space
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
@@ -95,7 +95,7 @@ class PenalizedGLM:
         weight = 0.0 if held else lambda_
         everything = np.arange(coordinates.size, dtype=np.intp)
         zero = coordinates.of_sensitive if held else everything[:0]
-        fixed = zero if self.family.has_intercept else np.append(zero, coordinates.of_level)
+        fixed = zero if self.family.has_intercept else np.append(zero, coordinates.intercept_index)
         free = np.setdiff1d(everything, fixed)
         l1 = np.zeros(len(everything))
         l1[coordinates.of_sensitive] = 2.0 * weight * self.penalty.l1
@@ -289,7 +289,7 @@ class PenalizedGLM:
     def start(self) -> Point:
         """The null model, or near it."""
         theta = np.zeros(self.coordinates.size)
-        theta[self.coordinates.of_level] = self.engine.initial_intercepts(self.family)
+        theta[self.coordinates.intercept_index] = self.engine.initial_intercepts(self.family)
         return self._point_at(theta)
 
     def _point_at(self, theta: Floats) -> Point:
@@ -353,7 +353,7 @@ class PenalizedGLM:
         """The model with an intercept only."""
         if not self.family.has_intercept:
             return self.start
-        levels = self.coordinates.of_level
+        levels = self.coordinates.intercept_index
         others = np.setdiff1d(np.arange(len(self.start.theta)), levels)
         objective = replace(self.objective(np.inf), free=levels, zero=others)
         return minimize(objective, self.start, self.max_iter)
@@ -447,7 +447,7 @@ class PenalizedGLM:
             self._rough[lambda_] = point
 
     @cached_property
-    def has_decided_levels(self) -> bool:
+    def has_separated_levels(self) -> bool:
         """Whether levels are known to have no finite coefficients: of many columns, by counting.
 
         With fewer columns a search finds out as quickly.
@@ -455,7 +455,7 @@ class PenalizedGLM:
         engine, settings = self.engine, self.settings
         many = len(engine.names) >= MANY_COLUMNS and in_memory(engine)
         bent = settings.predictor_penalty > 0.0 or self.space.compressed
-        return many and not bent and bool(decided_levels(engine, self.family))
+        return many and not bent and bool(separated_levels(engine, self.family))
 
     def _is_loose(self, objective: Objective, point: Point) -> bool:
         """Whether a minimum may depend on where its search started."""
@@ -527,7 +527,7 @@ class PenalizedGLM:
         if self.family.separable or self.predictor_penalty > 0.0 or not self.space.uses_sensitive:
             return None
         of_sensitive = self.coordinates.of_sensitive
-        levels = self.coordinates.of_level
+        levels = self.coordinates.intercept_index
         free = np.setdiff1d(np.arange(self.coordinates.size, dtype=np.intp), levels)
         moves = self._idle(free)[np.isin(free, of_sensitive)]
         shares, vectors = np.linalg.eigh(moves.T @ moves)  # of S in each direction

@@ -44,7 +44,7 @@ class Choice:
     # not monotone.
     crossings: int = 1
 
-    FREE: ClassVar[Choice]
+    UNCONSTRAINED: ClassVar[Choice]
 
     @property
     def met(self) -> bool:
@@ -53,7 +53,7 @@ class Choice:
 
 
 # No penalty is needed.
-Choice.FREE = Choice(0.0, "inactive", 0)
+Choice.UNCONSTRAINED = Choice(0.0, "inactive", 0)
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class PenalizedProblem(Problem):
         solutions: list[Solution] = []
         for r, fit, choice, solved in zip(bounds.tolist(), columns, choices, fits, strict=True):
             # Bounds that do not bind have one model, which is measured once.
-            same = solutions and choice is Choice.FREE and solutions[-1].choice is choice
+            same = solutions and choice is Choice.UNCONSTRAINED and solutions[-1].choice is choice
             if same and max(r, solutions[-1].unfairness) < 1.0:
                 solutions.append(replace(solutions[-1], unfairness=r))
             else:
@@ -315,7 +315,7 @@ class PenalizedProblem(Problem):
             The same model in the space.
         """
         columns, choice = self.separating_columns([solution.fit]), solution.choice
-        unseen = choice.met and solution.unfairness < 1.0 and not self.definition.own_ridge
+        unseen = choice.met and solution.unfairness < 1.0 and not self.definition.penalizes_means
         if columns and unseen and self._binary_predictors() & set(columns):
             choice = replace(choice, status="separated")
         fit = solution.fit
@@ -358,6 +358,6 @@ def choose_above_floor(
     chosen = iter(choose(bounds[above]) if above.any() else ())
     constant = Choice(np.inf, "infeasible")
     return [
-        next(chosen) if searched else Choice.FREE if r >= min(free, 1.0) else constant
+        next(chosen) if searched else Choice.UNCONSTRAINED if r >= min(free, 1.0) else constant
         for r, searched in zip(bounds.tolist(), above.tolist(), strict=True)
     ]

@@ -13,7 +13,7 @@ from typing import Any
 from fairridge.engines import Engine, has_many_sparse, is_wide
 from fairridge.fairness import Definition
 from fairridge.families import Family
-from fairridge.models import Isolation, isolate
+from fairridge.models import Isolation, drop_separated
 from fairridge.models.spaces import (
     Space,
     blind_space,
@@ -57,7 +57,7 @@ def set_up(
     """
     isolation: Isolation | None = None
     if settings.isolates and may_separate(engine, family, settings):
-        isolation = isolate(engine, family)
+        isolation = drop_separated(engine, family)
     if isolation is not None and not isolation.is_small:
         isolation = None
     if isolation is not None:
@@ -91,14 +91,14 @@ def _with_own_ridge(family: Family, definition: Definition, settings: ModelSetti
             f"penalty={name!r}: blind=True has its own ridge, on what S explains of the "
             "linear predictor or of the means; leave penalty at 'ridge'."
         )
-    if definition.own_ridge and name != "ridge":
+    if definition.penalizes_means and name != "ridge":
         raise ValueError(
             f"penalty={name!r}: definition={definition.name!r} has its own ridge, on what "
             "S explains of the predicted means; leave penalty at 'ridge'."
         )
     definition.require(family)
     closed = family.least_squares and not settings.each
-    radial = settings.blind or (definition.own_ridge and closed)
+    radial = settings.blind or (definition.penalizes_means and closed)
     return replace(settings, penalty=Radial()) if radial else settings
 
 
@@ -137,7 +137,7 @@ def _solver(
         )
         return GaussianProblem(space, definition, settings, ridge)
     minima = penalized_glm(space, family, settings)
-    kind = MeanProblem if definition.own_ridge else GLMProblem
+    kind = MeanProblem if definition.penalizes_means else GLMProblem
     return kind(minima, definition, isolation)
 
 
@@ -169,7 +169,7 @@ def _needs_matrices(family: Family, definition: Definition, settings: ModelSetti
         return f"leave {name} out, or use fewer columns: it needs products"
     if settings.certified:
         return "leave confidence out, or use fewer columns: a certificate needs products"
-    if definition.own_ridge and not (family.least_squares and not settings.each):
+    if definition.penalizes_means and not (family.least_squares and not settings.each):
         return f"use another definition, or fewer columns: {definition.name!r} needs products"
     if _is_open(family):
         return f"give the {family.name} family its dispersion: to estimate it needs products"

@@ -18,7 +18,7 @@ from fairridge.sources.roles import Roles
 
 
 @dataclass(frozen=True)
-class Placed:
+class EncodedBatch:
     """Encoded rows of one batch, and their positions."""
 
     rows: Rows  # the rows of positive weight
@@ -68,7 +68,7 @@ class BatchEncoder:
         """Return an encoder of the response, with S or without it."""
         return replace(self, sensitive=sensitive, predictors=False)
 
-    def __call__(self, batch: Batch) -> Placed | None:
+    def __call__(self, batch: Batch) -> EncodedBatch | None:
         """Encode the rows of positive weight; None if there are none."""
         roles, design = self.roles, self.design
         frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
@@ -93,7 +93,7 @@ class BatchEncoder:
             rows, positions = rows.take(chosen), positions[chosen]
             if not self.predictors:
                 rows = rows.with_columns(rows.sensitive, (), names)
-        return Placed(rows, batch.part, positions) if len(positions) else None
+        return EncodedBatch(rows, batch.part, positions) if len(positions) else None
 
 
 def _pieces(
@@ -112,8 +112,8 @@ class OnRows:
     """A function of encoded rows, as a function of a batch; it travels."""
 
     encode: BatchEncoder  # how the batch becomes rows
-    # Maps `Placed` to what adds up; batches without rows of positive weight add nothing.
-    function: Callable[[Placed], Any]
+    # Maps `EncodedBatch` to what adds up; batches without rows of positive weight add nothing.
+    function: Callable[[EncodedBatch], Any]
 
     def __call__(self, batch: Batch) -> Any:
         """Encode a batch, and show its rows to the function."""

@@ -17,7 +17,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, Moments, Triangle, triangular_factor
 from fairridge.sources.batch import add, row_keys
-from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
+from fairridge.sources.encoder import BatchEncoder, EncodedBatch, OnRows
 from fairridge.sources.source import RowSource
 
 Summed = Callable[[MemoryEngine, int, int], Any]
@@ -39,7 +39,9 @@ class _PerFold:
         return _PerFold(tuple(tuple(map(add, a, b)) for a, b in pairs))
 
 
-def _per_fold(placed: Placed, seeds: Sequence[int], n_folds: int, function: Summed) -> _PerFold:
+def _per_fold(
+    placed: EncodedBatch, seeds: Sequence[int], n_folds: int, function: Summed
+) -> _PerFold:
     """Sum up some rows by repeat and fold."""
 
     def of_fold(repeat: int, fold: int, rows: Integers) -> Any:

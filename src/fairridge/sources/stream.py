@@ -26,7 +26,7 @@ from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
-from fairridge.sources.encoder import BatchEncoder, OnRows, Placed
+from fairridge.sources.encoder import BatchEncoder, EncodedBatch, OnRows
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form
 
@@ -142,7 +142,7 @@ class StreamEngine:
         """Add up a function of the rows."""
         return self._sum(partial(_in_engine, function), encode or self._encode)
 
-    def _sum(self, function: Callable[[Placed], Any], encode: BatchEncoder) -> Any:
+    def _sum(self, function: Callable[[EncodedBatch], Any], encode: BatchEncoder) -> Any:
         self.passes += 1
         total = self._source.map_batches(OnRows(encode, function), encode.columns)
         if total is None:
@@ -234,7 +234,7 @@ class StreamEngine:
     def _swept(self, sweep: Sweep, center: Floats, intercept: Floats, raw: Floats) -> Any:
         """Show the rows to a sweep, in their order."""
 
-        def step(placed: Placed) -> None:
+        def step(placed: EncodedBatch) -> None:
             engine = MemoryEngine(placed.rows)
             Z = engine.centered(center)
             eta = Z @ np.column_stack([intercept, raw]).T
@@ -329,7 +329,7 @@ class StreamEngine:
         self.dense_columns()
 
 
-def _in_engine(function: Callable[[MemoryEngine], Any], placed: Placed) -> Any:
+def _in_engine(function: Callable[[MemoryEngine], Any], placed: EncodedBatch) -> Any:
     return function(MemoryEngine(placed.rows))
 
 

@@ -49,9 +49,9 @@ from fairridge.families.distances import (
     squared_sums,
 )
 from fairridge.sources.batch import add, row_keys
-from fairridge.sources.encoder import BatchEncoder, Placed
+from fairridge.sources.encoder import BatchEncoder, EncodedBatch
 
-SumOverRows = Callable[[Callable[[Placed], Any], BatchEncoder], Any]
+SumOverRows = Callable[[Callable[[EncodedBatch], Any], BatchEncoder], Any]
 
 SAMPLE = 1 << 16
 # Largest count of numbers in the sums of all groups, and of groups.
@@ -103,7 +103,7 @@ def streamed_form(
     )
 
 
-def _squares(placed: Placed, columns: ChangedColumns, mean: float) -> Floats:
+def _squares(placed: EncodedBatch, columns: ChangedColumns, mean: float) -> Floats:
     S, v = _changed(placed.rows, columns)
     return squared_sums(S, placed.rows.response[:, 0] - mean, v)
 
@@ -142,7 +142,7 @@ class _ByClass:
         return 2.0 * (total.weight * total.scatter - within)
 
 
-def _by_class(placed: Placed, columns: ChangedColumns) -> _ByClass:
+def _by_class(placed: EncodedBatch, columns: ChangedColumns) -> _ByClass:
     S, v = _changed(placed.rows, columns)
     values, codes = np.unique(placed.rows.response, axis=0, return_inverse=True)
     chosen = [codes.ravel() == code for code in range(len(values))]
@@ -212,7 +212,7 @@ class _ResponseSample:
         return middles[ends]
 
 
-def _sample(placed: Placed, transform: Vectorized | None) -> _ResponseSample:
+def _sample(placed: EncodedBatch, transform: Vectorized | None) -> _ResponseSample:
     keys = row_keys(0, placed.part, placed.positions)
     return _ResponseSample(keys, _values(placed.rows, transform), _weights(placed.rows)).smallest()
 
@@ -283,7 +283,7 @@ class _GroupSums:
 
 
 def _grouped(
-    placed: Placed, transform: Vectorized | None, columns: ChangedColumns, cuts: Floats
+    placed: EncodedBatch, transform: Vectorized | None, columns: ChangedColumns, cuts: Floats
 ) -> _GroupSums:
     S, v = _changed(placed.rows, columns)
     g = _values(placed.rows, transform)

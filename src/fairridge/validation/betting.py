@@ -93,7 +93,7 @@ class StreamColumns:
 
 
 @dataclass(frozen=True)
-class Purse:
+class EProcess:
     """What gamblers have learned and won, all of it numbers.
 
     Attributes
@@ -131,7 +131,7 @@ class Purse:
     weighted: bool
 
     @classmethod
-    def new(cls, k: int) -> Purse:
+    def new(cls, k: int) -> EProcess:
         """Return a wealth of 1, before anything was seen of k columns."""
         memories = len(HALF_LIVES)
         return cls(
@@ -153,7 +153,7 @@ class Purse:
         return {item.name: np.asarray(getattr(self, item.name)).tolist() for item in fields(self)}
 
     @classmethod
-    def from_dict(cls, state: dict[str, Any], k: int) -> Purse:
+    def from_dict(cls, state: dict[str, Any], k: int) -> EProcess:
         """Read what `to_dict` wrote; raise KeyError if it is not that of k columns."""
         new = cls.new(k)
         found: dict[str, Any] = {}
@@ -179,13 +179,13 @@ class Directions:
 
 
 def add_rows(
-    purse: Purse, columns: StreamColumns, r: float, values: Floats, weight: Floats
-) -> Purse:
+    purse: EProcess, columns: StreamColumns, r: float, values: Floats, weight: Floats
+) -> EProcess:
     """Look at more rows, in their order.
 
     Parameters
     ----------
-    purse : Purse
+    purse : EProcess
         What was there before.
     columns : StreamColumns
         What the columns are.
@@ -209,12 +209,12 @@ def add_rows(
     return purse
 
 
-def _held(purse: Purse) -> int:
+def _held(purse: EProcess) -> int:
     """Return the number of rows that wait."""
     return ROWS * (len(purse.waiting) - 1) + purse.size
 
 
-def _with_waiting(purse: Purse, ones: Floats, weight: Floats) -> Purse:
+def _with_waiting(purse: EProcess, ones: Floats, weight: Floats) -> EProcess:
     """Add rows to the sums that wait, in their order, so that no batch differs from another."""
     products = weight[:, None, None] * (ones[:, :, None] * ones[:, None, :])
     # The last sum is one more term of its bet.
@@ -226,7 +226,7 @@ def _with_waiting(purse: Purse, ones: Floats, weight: Floats) -> Purse:
     return replace(purse, waiting=waiting, size=held - ROWS * (len(waiting) - 1))
 
 
-def _look(purse: Purse, columns: StreamColumns, r: float) -> Purse:
+def _look(purse: EProcess, columns: StreamColumns, r: float) -> EProcess:
     """Place all bets that wait, and learn from their rows."""
     total = purse.waiting[:, 0, 0]
     sums = purse.waiting[:, 0, 1:]
@@ -252,7 +252,7 @@ def _look(purse: Purse, columns: StreamColumns, r: float) -> Purse:
     )
 
 
-def directions(purse: Purse, columns: StreamColumns) -> Directions:
+def directions(purse: EProcess, columns: StreamColumns) -> Directions:
     """Regress the score on S, and both on the controls; h and f then have the variance 1."""
     k = columns.n_columns
     C, S = slice(0, columns.n_controls), slice(columns.n_controls, k - 1)
@@ -283,7 +283,7 @@ def _gains(there: Directions, scatters: Floats, r: float) -> Floats:
     return hf - np.sqrt(r) / 2.0 * (hh + ff)
 
 
-def _largest_losses(purse: Purse, columns: StreamColumns, there: Directions, r: float) -> Floats:
+def _largest_losses(purse: EProcess, columns: StreamColumns, there: Directions, r: float) -> Floats:
     """Return what a bet of each memory may lose, divided by the part that may be lost.
 
     With h and f within ranges H and F, Σ(h − h̄)² ≤ mH²/4, and so on. Without
@@ -296,7 +296,7 @@ def _largest_losses(purse: Purse, columns: StreamColumns, there: Directions, r: 
     return ROWS / 4.0 * (H * F + np.sqrt(r) / 2.0 * (H * H + F * F)) / LARGEST_LOSS
 
 
-def _bet(purse: Purse, gains: Floats, losses: Floats) -> Purse:
+def _bet(purse: EProcess, gains: Floats, losses: Floats) -> EProcess:
     """Multiply the wealths, one bet after the other.
 
     With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).

@@ -38,7 +38,7 @@ from fairridge.metrics import (
 )
 from fairridge.rules import FEWEST_ROWS, Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
-from fairridge.validation.given_rows import GivenRows
+from fairridge.validation.given_rows import ScoredRows
 from fairridge.validation.same_rows import refuse_training_rows
 
 FAIREST = "for the fairest model on the training rows, "
@@ -287,7 +287,7 @@ def choose_bound(
         _require_same_offsets(offset_names(shift), offset_names(shift_held))
     else:
         _refuse_offsets(model, offsets)
-    training, new = GivenRows.of(last, *own, shift), GivenRows.of(last, *held, shift_held)
+    training, new = ScoredRows.of(last, *own, shift), ScoredRows.of(last, *held, shift_held)
     bounds, models = _candidates(model, bounds, own, shift)
     found = _tested(bounds, models, training, new, **options)
     _warn(found)
@@ -313,8 +313,8 @@ def _candidates(
 def _tested(
     bounds: Floats,
     models: Sequence[Any],
-    training: GivenRows,
-    held: GivenRows,
+    training: ScoredRows,
+    held: ScoredRows,
     *,
     rule: Rule,
     confidence: float,
@@ -522,7 +522,7 @@ def _walk(
 
 
 def _judged(
-    models: Sequence[Any], rows: GivenRows, rule: Rule, wanted: Favorable
+    models: Sequence[Any], rows: ScoredRows, rule: Rule, wanted: Favorable
 ) -> Iterator[JudgedRows]:
     """Yield what one model after the other decides for the same rows."""
     inputs, groups = rows.inputs, None

@@ -17,7 +17,7 @@ from fairridge.metrics import BINS, sensitive_table
 
 
 @dataclass(frozen=True)
-class GivenRows:
+class ScoredRows:
     """Rows that a model of any library is judged on."""
 
     inputs: Inputs  # rows with a positive weight
@@ -28,7 +28,7 @@ class GivenRows:
     sensitive: Any  # columns of X that are sensitive; None if S came by itself
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any, offset: Any = None) -> GivenRows:
+    def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any, offset: Any = None) -> ScoredRows:
         """Read rows; models other than fair ridge models get them as they came."""
         inputs = read_inputs(X, S, weight, offset)
         sensitive: Any = getattr(model, "sensitive", None)

@@ -111,7 +111,7 @@ class DenseRows:
         )
 
     def yardstick(self, family: Family, eta: Floats, *, adjusted: bool = True) -> dict[str, float]:
-        """Return the shares that every model is described by; see `metrics.yardstick`."""
+        """Return the shares that every model is described by; see `metrics.dependence_shares`."""
         return {
             name: share_explained(values, self.span, weight, adjusted=adjusted)
             for name, (values, weight) in self.predicted(family, eta).items()

@@ -15,7 +15,7 @@ from fairridge.data.pipelines import split_pipeline
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import checksum, writing
 from fairridge.stacking._stacking import FairStacking
-from fairridge.validation.betting import Purse, add_rows
+from fairridge.validation.betting import EProcess, add_rows
 from fairridge.validation.watched import LARGEST, Watched, watched_of
 from fairridge.validation.watched_predictions import WatchedPredictions, watched_predictions
 
@@ -163,7 +163,7 @@ class Monitor:
         self.model = model
         self.watches = str(self._watched)
         self._columns = self._watched.columns
-        self._purse, self._rows = Purse.new(self._columns.n_columns), 0
+        self._purse, self._rows = EProcess.new(self._columns.n_columns), 0
 
     @property
     def state(self) -> MonitorState:
@@ -273,7 +273,7 @@ class Monitor:
                 f"{str(path)!r} is the state of a monitor of {state['watches']}, and this "
                 f"model bounds {monitor.watches}."
             )
-        monitor._purse = Purse.from_dict(state, monitor._columns.n_columns)
+        monitor._purse = EProcess.from_dict(state, monitor._columns.n_columns)
         monitor._rows = int(state["rows"])
         return monitor
 

@@ -217,21 +217,21 @@ def watched_of(model: Any) -> Watched:
     controls: tuple[int, ...] = ()
     if getattr(facts.settings, "controls", None) is not None:
         controls = form.design.control_columns(facts.settings.controls)
-    among = definition.among(form.family, form.classes) if definition.own_ridge else None
+    among = definition.among(form.family, form.classes) if definition.penalizes_means else None
     if among is not None and len(among) > 1:
         raise TypeError(
             f"Monitor watches rows of one class; {definition.name} of this model is about several."
         )
     positive = None if among is None else form.labels[among[0][1]]
     linear = definition.certifiable(form.family) == "linear predictors"
-    parity = linear and not definition.own_ridge
+    parity = linear and not definition.penalizes_means
     return Watched(
         model,
         form,
         of_means=not parity and form.family.reads != "times",
         positive=positive,
         controls=controls,
-        bounded=parity or definition.own_ridge,
+        bounded=parity or definition.penalizes_means,
     )
 
 

@@ -131,7 +131,7 @@ class ConditionalCoordinates(Coordinates):
         skipped = 0 if self.contrasts is not None else self.sensitive.shape[1]
         first = 1 + skipped + self.predictors.shape[1]
         places = np.arange(first, first + self.controls.shape[1], dtype=np.intp)
-        return np.concatenate([start + places for start in self.of_level])
+        return np.concatenate([start + places for start in self.intercept_index])
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Intercept at the means, α and β with ζ, one row per row of coordinates."""

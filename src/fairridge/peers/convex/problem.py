@@ -69,7 +69,7 @@ class _PairRidge(RidgeOnExplained):
         nu = self.directions.explained
         z = self.directions.projection[: len(nu), 0]
         if definition.value(free) == 0.0:
-            return [Choice.FREE for _ in bounds]
+            return [Choice.UNCONSTRAINED for _ in bounds]
 
         def length(lambda_: Floats) -> tuple[Floats, Floats]:
             shrunk = 1.0 / (1.0 + lambda_[:, None] * nu)

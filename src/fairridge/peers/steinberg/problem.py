@@ -24,8 +24,8 @@ from fairridge.models.spaces import Space, plain_space
 from fairridge.peers.steinberg.descent import Minimum, descend
 from fairridge.peers.steinberg.mutual_information import Information, mutual_information
 from fairridge.penalties import Ridge
-from fairridge.search.last_crossing import PenaltyProfile
 from fairridge.search.problem import Choice, LeastSquares, ModelSettings, PenalizedProblem
+from fairridge.search.scan import PenaltyProfile
 from fairridge.solvers import Spectrum
 
 # γ, relative to the one at which both parts of the objective have the same curvature.
@@ -181,7 +181,7 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
 
         wanted = bounds[bounds < 1.0]
         if not wanted.size or value(0.0) <= wanted.min():
-            return [Choice.FREE for _ in bounds]
+            return [Choice.UNCONSTRAINED for _ in bounds]
         least = wanted[wanted > 0.0].min(initial=np.inf)
         grid, values = [0.0], [value(0.0)]
         for gamma in self.grid:
@@ -194,7 +194,8 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
         profile = PenaltyProfile(value, np.array(grid), np.array(values))
         tol, max_iter = self.settings.tol, self.settings.max_iter
         return [
-            Choice.FREE if r == 1.0 else profile.choose(float(r), tol, max_iter) for r in bounds
+            Choice.UNCONSTRAINED if r == 1.0 else profile.choose(float(r), tol, max_iter)
+            for r in bounds
         ]
 
     def converged(self, lambda_: float) -> bool:

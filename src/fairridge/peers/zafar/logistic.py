@@ -25,8 +25,8 @@ from fairridge.peers.zafar.limited import LimitedModels
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import limit_at_ratio
 from fairridge.search.fold_starts import FoldStart
-from fairridge.search.last_crossing import PenaltyProfile, sparse_profile
 from fairridge.search.problem import Solution, Status
+from fairridge.search.scan import PenaltyProfile, sparse_profile
 from fairridge.solvers import Point
 
 # Rough minima: enough to see on which side of a bound they are,

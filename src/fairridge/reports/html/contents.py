@@ -157,7 +157,7 @@ class ReportContents(Audited):
     status: tuple[str, ...]  # how each search ended
     dependence: Curve  # the dependence of scores on S, measured alike in all rows
     dependence_name: str  # what that is, in words
-    # The numbers that every model is described by; see `metrics.yardstick`.
+    # The numbers that every model is described by; see `metrics.dependence_shares`.
     yardstick: dict[str, Curve]
     accuracy: tuple[Curve, ...]  # measures of accuracy, the most informative one first
     folds: int  # held-out folds; 0 for none

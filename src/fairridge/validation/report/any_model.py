@@ -19,10 +19,10 @@ from fairridge.estimators._responses import Response
 from fairridge.estimators._training import engine_of
 from fairridge.families import Binomial, Gaussian, Multinomial
 from fairridge.reports.html import NewRowsContents, Subject
-from fairridge.validation.given_rows import GivenRows
+from fairridge.validation.given_rows import ScoredRows
 from fairridge.validation.linear import DenseRows
 from fairridge.validation.report.case import ReportSettings
-from fairridge.validation.report.groups import Audience, DecisionRule, decision_rule
+from fairridge.validation.report.groups import DecisionRule, ReportRows, decision_rule
 from fairridge.validation.report.new_rows import (
     accuracy_on,
     measures_on,
@@ -46,11 +46,11 @@ def gather_predictions(
     """Predict rows, and compare groups; nothing else is asked of a model."""
     check_is_fitted(model)
     last = split_pipeline(model)[1]
-    given = GivenRows.of(last, X, y, sensitive_features, sample_weight)
+    given = ScoredRows.of(last, X, y, sensitive_features, sample_weight)
     table, response = given.attributes(last), _response(model, given)
     eta = _linear_predictor(model, given, response)
     rows = _written(table, response, given)
-    audience = Audience(table, None, given.inputs, response, options, given.inputs, None)
+    audience = ReportRows(table, None, given.inputs, response, options, given.inputs, None)
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
     samples = samples_of(audience, rule, eta, "these")
@@ -71,7 +71,7 @@ def gather_predictions(
     )
 
 
-def _response(model: Any, given: GivenRows) -> Response:
+def _response(model: Any, given: ScoredRows) -> Response:
     """Read classes of the model, or numbers."""
     y, inputs = given.y, given.inputs
     if y is None:
@@ -84,7 +84,7 @@ def _response(model: Any, given: GivenRows) -> Response:
     return read_response(SimpleNamespace(classes_=model.classes_, family_=family), y, inputs)
 
 
-def _linear_predictor(model: Any, given: GivenRows, response: Response) -> Floats:
+def _linear_predictor(model: Any, given: ScoredRows, response: Response) -> Floats:
     """Return η of shape (n, K) whose means are the predictions."""
     scores = predicted(model, given.X, given.S)
     if response.classes is None:
@@ -93,7 +93,7 @@ def _linear_predictor(model: Any, given: GivenRows, response: Response) -> Float
     return logit(inside[:, 1:]) if inside.shape[1] == 2 else np.log(inside)
 
 
-def _written(table: Table, response: Response, given: GivenRows) -> DenseRows:
+def _written(table: Table, response: Response, given: ScoredRows) -> DenseRows:
     """Write S out, with the responses."""
     places = range(table.shape[1])
     encoding = encode_columns(table, places, missing="level")
@@ -103,7 +103,7 @@ def _written(table: Table, response: Response, given: GivenRows) -> DenseRows:
     return DenseRows.of(engine_of(rows, response.family))
 
 
-def _subject(model: Any, audience: Audience, rule: DecisionRule, name: str) -> Subject:
+def _subject(model: Any, audience: ReportRows, rule: DecisionRule, name: str) -> Subject:
     """Describe the model by its name and its parameters."""
     last, attributes, table = split_pipeline(model)[1], audience.attributes, audience.inputs.table
     title, classes = type(last).__name__, audience.labels

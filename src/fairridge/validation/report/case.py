@@ -166,7 +166,7 @@ def _solved(fresh: Any, training: Training, problem: Problem) -> tuple[Floats, l
     return bounds, solutions, chosen
 
 
-def sighted_case(case: Case) -> Case:
+def unblinded_case(case: Case) -> Case:
     """Return the case of the model that uses S to predict, at the chosen bound alone."""
     # A blind model keeps the levels that one with S would refuse.
     kept = "warn" if case.model.separation == "error" else case.model.separation

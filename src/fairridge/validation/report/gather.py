@@ -25,11 +25,11 @@ from fairridge.validation.report.case import (
     Findings,
     ReportSettings,
     read_case,
-    sighted_case,
+    unblinded_case,
 )
 from fairridge.validation.report.groups import (
-    Audience,
     DecisionRule,
+    ReportRows,
     audited,
     crossed,
     decision_rule,
@@ -90,7 +90,7 @@ def gather(
     """Fit the path, hold rows out, refit, and compare groups."""
     case = read_case(model, X, y, sensitive_features, sample_weight, offset)
     training, fits = case.training, [solution.fit for solution in case.solutions]
-    audience = Audience.of(training.design, case.inputs, training.response, options)
+    audience = ReportRows.of(training.design, case.inputs, training.response, options)
     name = options.response or name_of(y)
     rule = decision_rule(audience, name)
     findings = _measured(case, audience, rule, progress)
@@ -125,17 +125,17 @@ def gather(
     )
 
 
-def _sighted(case: Case, audience: Audience, rule: DecisionRule) -> Sighted | None:
+def _sighted(case: Case, audience: ReportRows, rule: DecisionRule) -> Sighted | None:
     """Return the model that uses S at the same bound, if this one is blind."""
     if not getattr(case.model, "blind", False):
         return None
     without_refits = replace(audience, options=replace(audience.options, bootstrap=0))
-    findings = _measured(sighted_case(case), without_refits, rule, None)
+    findings = _measured(unblinded_case(case), without_refits, rule, None)
     return Sighted(_yardstick(findings), _accuracy_curves(audience.family, findings))
 
 
 def _measured(
-    case: Case, audience: Audience, rule: DecisionRule, progress: Progress | None
+    case: Case, audience: ReportRows, rule: DecisionRule, progress: Progress | None
 ) -> Findings:
     """Do the work that takes time."""
     options = audience.options

@@ -47,7 +47,7 @@ RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precisio
 
 
 @dataclass(frozen=True)
-class Audience:
+class ReportRows:
     """Who the predictions are about."""
 
     attributes: Table  # sensitive attributes, as they were given
@@ -63,7 +63,7 @@ class Audience:
     @classmethod
     def of(
         cls, design: Design, inputs: Inputs, response: Response, options: ReportSettings
-    ) -> Audience:
+    ) -> ReportRows:
         """Describe rows of a model with this design."""
         check_options(CONFIDENCE, options.bins, options.small)
         attributes = sensitive_table(design, inputs.table, inputs.attributes)
@@ -129,7 +129,7 @@ class DecisionRule:
         return np.zeros(len(score), dtype=bool) if found is None else found
 
 
-def decision_rule(audience: Audience, response: str) -> DecisionRule:
+def decision_rule(audience: ReportRows, response: str) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
     options, labels = audience.options, audience.labels
     threshold, top = check_finite("threshold", options.threshold), check_top(options.top)
@@ -186,7 +186,7 @@ def _of_several(
 
 
 def audited(
-    audience: Audience, rule: DecisionRule, eta: Floats, rows: str, chosen: int, step: Step
+    audience: ReportRows, rule: DecisionRule, eta: Floats, rows: str, chosen: int, step: Step
 ) -> tuple[Sample, ...]:
     """Compare groups at every bound, once for each outcome; in full at the chosen one.
 
@@ -215,7 +215,7 @@ def audited(
 
 
 def crossed(
-    audience: Audience, rule: DecisionRule, chosen: Floats, free: Floats
+    audience: ReportRows, rule: DecisionRule, chosen: Floats, free: Floats
 ) -> tuple[Crossed, ...]:
     """Compare groups of two attributes at a time, for the first outcome.
 
@@ -237,13 +237,13 @@ def crossed(
     return tuple(Crossed(*(compared(part, model) for model in models)) for part in crossings)
 
 
-def learned_dependence(audience: Audience, rule: DecisionRule, eta: Floats) -> Estimate:
+def learned_dependence(audience: ReportRows, rule: DecisionRule, eta: Floats) -> Estimate:
     """Return how much of the scores of the first outcome a flexible learner of S explains."""
     scores = np.atleast_2d(_scores(audience, eta))[rule.outcomes[0]]
     return learned_share(scores, audience.rows.columns, audience.inputs.weights, CONFIDENCE)
 
 
-def _scores(audience: Audience, eta: Floats) -> Floats:
+def _scores(audience: ReportRows, eta: Floats) -> Floats:
     """Return what decisions rest on: probabilities of classes, means, or log hazard ratios.
 
     The shape is (K, n): one row per class, or one of all.
@@ -257,7 +257,7 @@ def _scores(audience: Audience, eta: Floats) -> Floats:
     return (score + audience.shift)[None]
 
 
-def _decided(audience: Audience, rule: DecisionRule, scores: Floats) -> Booleans:
+def _decided(audience: ReportRows, rule: DecisionRule, scores: Floats) -> Booleans:
     """Return who is selected, by class; nobody without a rule."""
     if len(audience.labels) > 2:
         return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
@@ -267,7 +267,7 @@ def _decided(audience: Audience, rule: DecisionRule, scores: Floats) -> Booleans
 
 def _audit(
     rows: AuditedRows,
-    audience: Audience,
+    audience: ReportRows,
     rule: DecisionRule,
     scores: Floats,
     selected: Booleans,
@@ -288,7 +288,7 @@ def _audit(
 
 
 def _outcomes(
-    audience: Audience, rule: DecisionRule, scores: Floats, selected: Booleans, k: int
+    audience: ReportRows, rule: DecisionRule, scores: Floats, selected: Booleans, k: int
 ) -> list[Outcomes]:
     """Return what groups are compared by; of several classes also the predicted classes."""
     classes, weight = bool(audience.labels), audience.inputs.weights

@@ -16,15 +16,15 @@ from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
 from fairridge.metrics import WORDS
+from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.share_interval import share_interval
-from fairridge.metrics.yardstick import sensitive_span
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
 from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.linear import DenseRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of
 from fairridge.validation.report.gather import measures_of
-from fairridge.validation.report.groups import Audience, DecisionRule, audited, decision_rule
+from fairridge.validation.report.groups import DecisionRule, ReportRows, audited, decision_rule
 from fairridge.validation.report.record import subject_of
 
 NAN = float("nan")
@@ -55,7 +55,7 @@ def gather_new_rows(
     rows = _written(design, design.map(pieces), response, inputs)
     S = inputs.attributes if needs_sensitive else None
     eta = np.asarray(model._linear_predictor(inputs.table, S, None)).reshape(len(rows.span), -1)
-    audience = Audience.of(design, inputs, response, options)
+    audience = ReportRows.of(design, inputs, response, options)
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
     samples = samples_of(audience, rule, rows.with_offset(eta))
@@ -114,7 +114,7 @@ def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
 
 
 def samples_of(
-    audience: Audience, rule: DecisionRule, eta: Floats, called: str = "new"
+    audience: ReportRows, rule: DecisionRule, eta: Floats, called: str = "new"
 ) -> tuple[Sample, ...]:
     """Compare groups of the rows."""
     with one_blas_thread():

@@ -16,11 +16,11 @@ from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table
 from fairridge.reports.html import Subject
 from fairridge.validation.report.case import Case, Findings
-from fairridge.validation.report.groups import Audience, DecisionRule
+from fairridge.validation.report.groups import DecisionRule, ReportRows
 
 
 def case_subject(
-    case: Case, name: str, audience: Audience, rule: DecisionRule, findings: Findings
+    case: Case, name: str, audience: ReportRows, rule: DecisionRule, findings: Findings
 ) -> Subject:
     """Describe a model that was fitted to the rows, and how the report was made."""
     solution, mapped = case.solutions[case.chosen], case.training.design.sensitive
@@ -51,7 +51,7 @@ def case_subject(
 
 def subject_of(
     model: Any,
-    audience: Audience,
+    audience: ReportRows,
     rule: DecisionRule,
     *,
     title: str,
@@ -104,7 +104,7 @@ def subject_of(
     )
 
 
-def record_of(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str, str | None]:
+def record_of(model: Any, audience: ReportRows, rows: dict[str, int]) -> dict[str, str | None]:
     """Describe the rows, and the file of the model; None says nothing."""
     inputs, options = audience.given, audience.options
     vectors = audience.response.values, inputs.weight, inputs.offset
@@ -123,7 +123,7 @@ def record_of(model: Any, audience: Audience, rows: dict[str, int]) -> dict[str,
     }
 
 
-def _offset(audience: Audience) -> dict[str, str]:
+def _offset(audience: ReportRows) -> dict[str, str]:
     """Say what an offset is: an exposure, with the log link, or a part of every score."""
     if audience.given.offset is None:
         return {}

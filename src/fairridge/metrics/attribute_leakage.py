@@ -18,7 +18,7 @@ Column = Floats | Levels
 
 
 @dataclass(frozen=True)
-class Telling:
+class AttributeLeakage:
     """How well each predictor predicts each sensitive attribute, on held-out rows.
 
     Attributes
@@ -59,14 +59,14 @@ class Telling:
         return frame_html(self.to_frame(), "How well predictors predict S", [note])
 
 
-def tell(
+def attribute_leakage(
     predictors: Mapping[str, Column],
     attributes: Mapping[str, Column],
     *,
     weight: Floats | None = None,
     n_folds: int = 5,
     backend: Any = None,
-) -> Telling:
+) -> AttributeLeakage:
     """Predict every attribute from each predictor alone, and from all of them, across folds.
 
     Numbers enter linearly. A categorical enters by the mean of the attribute
@@ -95,7 +95,7 @@ def tell(
         for j, names in enumerate(groups):
             values[j, k] = _held_out([predictors[name] for name in names], column, weight, n_folds)
     measures = ["AUC" if isinstance(c, Levels) else "R²" for c in attributes.values()]
-    return Telling((*predictors, ALL), tuple(attributes), tuple(measures), values, backend)
+    return AttributeLeakage((*predictors, ALL), tuple(attributes), tuple(measures), values, backend)
 
 
 def _held_out(

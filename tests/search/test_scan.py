@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge.search.last_crossing import dense_profile, sparse_profile
+from fairridge.search.scan import dense_profile, sparse_profile
 
 
 def dense(value, smallest=1.0, largest=1.0, ceiling=np.inf):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.data import Indicators, Rows, Slab, SparseSlab
-from fairridge.engines import MemoryEngine, blocks, written
+from fairridge.engines import MemoryEngine, blocked_matrix, blocks
 from fairridge.engines.coded import CodedBlock, Coding
 from fairridge.families import Binomial, Multinomial
 
@@ -36,12 +36,12 @@ def rows():
 def engines(request, rows, monkeypatch):
     """Return an engine with compact rows, and one whose rows are written out."""
     if request.param == "codes":
-        monkeypatch.setattr(written, "CODED_ROWS", 1)
+        monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 1)
     compact = MemoryEngine(rows, many_passes=True)
     assert compact._written.split == (request.param == "tabmat")
     assert (compact._written.coding is None) == (request.param == "tabmat")
-    monkeypatch.setattr(written, "CODED_ROWS", 10_000)
-    monkeypatch.setattr(written, "FEWEST_INDICATORS", 10_000)
+    monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 10_000)
+    monkeypatch.setattr(blocked_matrix, "FEWEST_INDICATORS", 10_000)
     dense = MemoryEngine(rows, many_passes=True)
     assert not dense._written.compact
     return compact, dense
@@ -96,7 +96,7 @@ def test_products_with_weights_of_any_sign(below, order):
     weight[: int(below * 400)] *= -1.0
     expected = sum(w * np.outer(z, z) for w, z in zip(weight, Z, strict=True))
     np.testing.assert_allclose(
-        written.DenseBlock(Z).cross(weight), expected, rtol=1e-11, atol=1e-11
+        blocked_matrix.DenseBlock(Z).cross(weight), expected, rtol=1e-11, atol=1e-11
     )
 
 
@@ -125,7 +125,7 @@ def test_models_are_the_same(estimator, monkeypatch):
     y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
     model = estimator(0.1, sensitive=["sex"])
     coded = model.fit(frame, y).coef_
-    monkeypatch.setattr(written, "FEWEST_INDICATORS", 10_000)
+    monkeypatch.setattr(blocked_matrix, "FEWEST_INDICATORS", 10_000)
     np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
 
 
@@ -142,10 +142,10 @@ def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatc
     plain = model.fit(frame, y).coef_
     made = []
     monkeypatch.setattr(
-        written, "CodedBlock", lambda *given: made.append(given) or CodedBlock(*given)
+        blocked_matrix, "CodedBlock", lambda *given: made.append(given) or CodedBlock(*given)
     )
-    monkeypatch.setattr(written, "CODED_ROWS", 1)
-    monkeypatch.setattr(written, "LEAST_GAIN", 0.0)
+    monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 1)
+    monkeypatch.setattr(blocked_matrix, "LEAST_GAIN", 0.0)
     np.testing.assert_allclose(model.fit(frame, y).coef_, plain, rtol=1e-8, atol=1e-10)
     assert made
 
@@ -173,7 +173,7 @@ def test_codes_have_the_products_of_columns_written_out(widths, numbers):
     rows = slice(40, n)
     out = np.ones((n - 40, 1 + len(shift)))
     blocks.write_block(pieces, rows, shift, out[:, 1:])
-    theirs, ours = written.DenseBlock(out), CodedBlock(Coding.of(pieces), rows, shift)
+    theirs, ours = blocked_matrix.DenseBlock(out), CodedBlock(Coding.of(pieces), rows, shift)
     weight, k = rng.normal(size=n - 40), out.shape[1]
     vectors = rng.normal(size=(n - 40, 3))
     pairs = [
@@ -207,18 +207,20 @@ def test_categoricals_share_a_code_while_its_cells_are_few():
 @pytest.mark.parametrize(("numbers", "many_passes"), [(5, True), (60, True), (5, False)])
 def test_codes_are_for_many_passes_over_many_categoricals(numbers, many_passes, monkeypatch):
     rng = np.random.default_rng(24)
-    n = written.CODED_ROWS
+    n = blocked_matrix.CODED_ROWS
     pieces = tuple(Indicators(rng.integers(-1, 6, n), 6) for _ in range(7))
     pieces += (Slab(rng.normal(size=(n, numbers))),)
 
     def coding(pieces, n_rows):
-        return written.WrittenRows(pieces, n_rows, separable=True, keeps=many_passes).coding
+        return blocked_matrix.BlockedMatrix(
+            pieces, n_rows, separable=True, keeps=many_passes
+        ).coding
 
     assert (coding(pieces, n) is not None) == (numbers == 5 and many_passes)
     assert coding(pieces, n - 1) is None
     assert coding((*pieces, Indicators(rng.integers(-1, 600, n), 600)), n) is None
     # Numbers and four codes of 12 bytes each, and six pairs of these, which must be kept.
-    monkeypatch.setattr(written, "KEEP_BYTES", n * (8 * (1 + numbers) + 120) - 1)
+    monkeypatch.setattr(blocked_matrix, "KEEP_BYTES", n * (8 * (1 + numbers) + 120) - 1)
     assert coding(pieces, n) is None
 
 
@@ -245,9 +247,9 @@ def test_a_level_that_every_row_has_is_constant(weighted):
 
 def test_few_levels_are_not_left_to_tabmat():
     few = [Indicators(np.zeros(5, dtype=np.intp), 6) for _ in range(7)]
-    assert not written.prefers_codes(few)
-    assert written.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
-    assert not written.prefers_codes(
+    assert not blocked_matrix.prefers_codes(few)
+    assert blocked_matrix.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
+    assert not blocked_matrix.prefers_codes(
         [Indicators(np.zeros(5, dtype=np.intp), 40), Slab(np.zeros((5, 50)))]
     )
 
@@ -313,11 +315,11 @@ def test_blocks_that_are_read_together_have_the_sums_of_single_ones(order, keeps
     whole, expected = sums()
     assert len(whole._written.slices) == 1
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 256 rows
-    monkeypatch.setattr(written, "MANY_BLOCKS", 3)
-    monkeypatch.setattr(written, "TOGETHER", 5)
+    monkeypatch.setattr(blocked_matrix, "MANY_BLOCKS", 3)
+    monkeypatch.setattr(blocked_matrix, "TOGETHER", 5)
     engine, found = sums()
     sizes = [part.stop - part.start for part in engine._written.larger_slices]
     assert sizes == [1280, 1280, 440]
-    assert type(engine._written.block(slice(0, 1280))) is written.BlocksTogether
+    assert type(engine._written.block(slice(0, 1280))) is blocked_matrix.BlocksTogether
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-9)

@@ -62,7 +62,7 @@ class PenaltyProfile:
         """Return the smallest λ beyond which the value never exceeds r."""
         above = self.values > r
         if not above.any() and self.grid[0] == 0.0:
-            return Choice.FREE
+            return Choice.UNCONSTRAINED
         if r == 0.0 and self.values[-1] <= tol:
             return Choice(float(self.grid[-1]), "converged")
         if above[-1]:

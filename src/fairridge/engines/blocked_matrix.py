@@ -1,6 +1,6 @@
 """Rows written for passes: as arrays, as codes of levels, or sparse.
 
-Every form answers the same questions, sums of products with the rows. WrittenRows
+Every form answers the same questions, sums of products with the rows. BlockedMatrix
 chooses the one in which they cost least, and keeps it if there are many passes.
 """
 
@@ -59,7 +59,7 @@ def prefers_codes(pieces: Sequence[Piece]) -> bool:
     )
 
 
-class WrittenBlock(Protocol):
+class MatrixBlock(Protocol):
     """Some rows of [1, z − shift]."""
 
     def gram(self, weight: Floats | None) -> Floats:
@@ -210,11 +210,11 @@ class BlocksTogether:
     for vectors of 2,000 rows each took twice as long as with one.
     """
 
-    def __init__(self, parts: Sequence[WrittenBlock], sizes: Sequence[int]) -> None:
+    def __init__(self, parts: Sequence[MatrixBlock], sizes: Sequence[int]) -> None:
         ends = np.cumsum(sizes).tolist()
         self._parts = list(zip(parts, map(slice, [0, *ends[:-1]], ends), strict=True))
 
-    def _sum(self, function: Callable[[WrittenBlock, slice], Floats]) -> Floats:
+    def _sum(self, function: Callable[[MatrixBlock, slice], Floats]) -> Floats:
         total = function(*self._parts[0])
         for part in self._parts[1:]:
             total = total + function(*part)
@@ -242,7 +242,7 @@ class BlocksTogether:
         return np.concatenate([part.dense() for part, _ in self._parts])
 
 
-class WrittenRows:
+class BlockedMatrix:
     """Blocks of [1, z − typical row].
 
     Parameters
@@ -277,7 +277,7 @@ class WrittenRows:
         each = 8 * (self.width + 1) if self.coding is None else self.coding.bytes_per_row
         self._keeps = keeps and each * n_rows <= KEEP_BYTES
         self.split = separable and self.coding is None and prefers_codes(pieces)
-        self._kept: dict[int, WrittenBlock] = {}
+        self._kept: dict[int, MatrixBlock] = {}
         self._together: dict[tuple[int, int], list[slice]] = {}
         self._order = "C" if row_major(pieces) else "F"
 
@@ -295,7 +295,7 @@ class WrittenRows:
             return None
         return coding if coding.gain(self.n_rows) >= LEAST_GAIN else None
 
-    def block(self, block: slice) -> WrittenBlock:
+    def block(self, block: slice) -> MatrixBlock:
         """Write [1, z − typical row] for some rows, or return it if it was kept."""
         parts = self._together.get((block.start, block.stop))
         if parts is not None:
@@ -303,7 +303,7 @@ class WrittenRows:
             return BlocksTogether([self.block(part) for part in parts], sizes)
         if block.start in self._kept:
             return self._kept[block.start]
-        written: WrittenBlock
+        written: MatrixBlock
         if self.coding is not None:
             written = CodedBlock(self.coding, block, self.typical_row)
         elif self.split:
