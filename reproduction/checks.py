@@ -16,6 +16,7 @@ from sklearn.kernel_approximation import RBFSampler
 from fairridge import FairRidgeRegressor, KomiyamaRegressor
 from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
 from reproduction.bias import nclm_coefficients, ridge
+from reproduction.closed_form import OrthogonalSolution, orthogonal_solution
 from reproduction.examples import SENSITIVE, Example, decorrelated, sample_example
 from reproduction.settings import Floats, Settings
 
@@ -141,16 +142,17 @@ def _positive_root(size: float, c: float, d: float) -> float:
 def independent(problem: Problem) -> Iterator[Value]:
     """λ(r), α and COR(ŷ, S) in closed form, relative to the model's (section 3.2)."""
     products = problem.S.T @ problem.y
-    n, norm, c = len(problem.y), float(np.linalg.norm(products)), np.sqrt(problem.predicted)
+    n, square, c = len(problem.y), float(products @ products), np.sqrt(problem.predicted)
     path = problem.model.path(problem.Z, problem.y, unfairness=BOUNDS)
     for r, lambda_, alpha, beta in zip(BOUNDS, path.lambda_, path.alpha, path.beta, strict=True):
         if lambda_ == 0.0:
             continue
         allowed = c * np.sqrt(r / (1 - r))
-        for name, size in (("printed", norm**2), ("corrected", norm)):
-            yield "independent", f"λ {name}", r, abs((size / allowed - n) / lambda_ - 1.0)
-            off = np.abs(allowed * products / size / alpha - 1.0).max()
-            yield "independent", f"α {name}", r, float(off)
+        printed = OrthogonalSolution(square / allowed - n, allowed * products / square)
+        corrected = orthogonal_solution(problem.S, problem.y, problem.predicted, r)
+        for name, found in (("printed", printed), ("corrected", corrected)):
+            yield "independent", f"λ {name}", r, abs(found.lambda_ / lambda_ - 1.0)
+            yield "independent", f"α {name}", r, float(np.abs(found.alpha / alpha - 1.0).max())
         fitted = problem.S @ alpha + problem.U @ beta
         correlation = float(np.corrcoef(fitted, problem.S[:, 0])[0, 1])
         yield "independent", "COR/√(r/(1−r))", r, abs(correlation) / np.sqrt(r / (1 - r))

@@ -35,11 +35,12 @@ class Reference:
         """Return the description and the frame of a task, with R's level order."""
         task = self.json("tasks.json")[name]
         text = gzip.decompress(self._path(task["file"]).read_bytes()).decode()
-        frame = pd.read_csv(io.StringIO(text))
-        for column, schema in task["schema"]["columns"].items():
-            if schema["type"] == "factor":
-                values = frame[column].astype(str)
-                frame[column] = pd.Categorical(values, categories=schema["levels"])
+        schemas = task["schema"]["columns"].items()
+        levels = {name: one["levels"] for name, one in schemas if one["type"] == "factor"}
+        # As text: levels such as TRUE would be read as something else.
+        frame = pd.read_csv(io.StringIO(text), dtype=dict.fromkeys(levels, str))
+        for column, known in levels.items():
+            frame[column] = pd.Categorical(frame[column], categories=known)
         return task, frame
 
     def _path(self, name):

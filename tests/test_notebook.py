@@ -15,7 +15,7 @@ from fairridge import (
     FairRidgeRegressor,
     FairRidgeSurvival,
 )
-from fairridge._notebook import MOST_ROWS, frame_html
+from fairridge._notebook import SHOWN_ROWS, frame_html
 from fairridge.export import reasons, scorecard
 from fairridge.inference import Certificate, pool
 from fairridge.rules import MeanGap
@@ -131,7 +131,7 @@ def test_colors_can_be_seen_on_light_and_dark_pages(shown, page):
 
 def test_long_tables_are_cut_and_say_so():
     html = frame_html(pd.DataFrame({"x": range(1234), "y": np.nan}))
-    assert len(re.findall("<tr>", html)) == MOST_ROWS + 1
+    assert len(re.findall("<tr>", html)) == SHOWN_ROWS + 1
     assert "… and 1,214 more rows" in html
     assert ">y<" not in html  # nothing to show
 

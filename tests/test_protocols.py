@@ -22,7 +22,7 @@ from fairridge.engines import (
     PrecomputedMoments,
     PrecomputedRoot,
 )
-from fairridge.engines.blocked_matrix import BlocksTogether, DenseBlock, MatrixBlock, SplitBlock
+from fairridge.engines.blocked_matrix import BlockGroup, DenseBlock, MatrixBlock, SplitBlock
 from fairridge.engines.coded import CodedBlock
 from fairridge.engines.device_rows import DeviceBlock
 from fairridge.families import (
@@ -91,7 +91,7 @@ ENGINES: tuple[type[Engine], ...] = (
     StreamEngine,
 )
 BLOCKS: tuple[type[MatrixBlock], ...] = (
-    BlocksTogether,
+    BlockGroup,
     CodedBlock,
     DenseBlock,
     DeviceBlock,

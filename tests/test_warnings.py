@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 import fairridge
 from fairridge import compare, cross_validate, sources
 from fairridge.exceptions import BoundWarning, DataWarning
-from fairridge.peers.komiyama.estimator import auxiliary_ridge_bias
 from fairridge.validation.report import case
 
 
@@ -104,9 +103,6 @@ def test_functions(people, monkeypatch):
     frame, wage, _ = people
     options = {"sensitive": "s", "models": {}, "cv": 2}
     assert_points_here(lambda: compare(frame, wage, **options), DataWarning)
-    assert_points_here(
-        lambda: auxiliary_ridge_bias(frame, wage, penalties=[1.0], sensitive="s"), DataWarning
-    )
     model = fairridge.FairRidgeRegressor(0.05, sensitive="s")
     assert_points_here(lambda: fairridge.report(model, frame, wage, cv=2, bootstrap=0), DataWarning)
 

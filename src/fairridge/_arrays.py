@@ -171,6 +171,10 @@ def taken(array: Any, places: Any, axis: int) -> Any:
     return xp.take(array, to_device(np.asarray(places, dtype=np.int64), array), axis=axis)
 
 
+# Bytes of a block on a device: with smaller ones a GPU waits for its next operation.
+DEVICE_BLOCK_BYTES = 256 << 20
+
+
 def slices(n_rows: int, size: int) -> list[slice]:
     """Cut rows into blocks; none reaches beyond the end, which the array API does not allow."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]

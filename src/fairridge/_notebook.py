@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 # Rows of a long table that are shown.
-MOST_ROWS = 20
+SHOWN_ROWS = 20
 CELL = "padding:2px 7px;text-align:right"
 LEFT = "padding:2px 7px;text-align:left"
 COLORS = ("#0072B2", "#D55E00", "#009E73")
-WIDTH, HEIGHT, MARGIN = 350, 160, 40
 
 
 def frame_html(frame: Any, title: str = "", notes: Iterable[str] = ()) -> str:
@@ -34,14 +33,21 @@ def facts_html(facts: Sequence[tuple[str, str]], title: str = "") -> str:
     return f"<table>{_caption(title)}<tbody>{rows}</tbody></table>"
 
 
-def lines_html(x: Any, lines: Mapping[str, Any], label: str) -> str:
+def lines_html(
+    x: Any,
+    lines: Mapping[str, Any],
+    label: str,
+    width: int = 350,
+    height: int = 160,
+    margin: int = 40,
+) -> str:
     """Draw lines over one axis as a small picture, with their names below."""
     x = np.asarray(x, dtype=float)
     order = np.argsort(x, kind="stable")
     known = np.concatenate([np.asarray(values, dtype=float) for values in lines.values()])
     known = known[np.isfinite(known)]
     low, high = (0.0, 1.0) if not known.size else (float(known.min()), float(known.max()))
-    across, up = _scale(x.min(), x.max(), MARGIN, WIDTH - 8), _scale(low, high, HEIGHT - MARGIN, 8)
+    across, up = _scale(x.min(), x.max(), margin, width - 8), _scale(low, high, height - margin, 8)
     drawn, names = [], []
     for color, (name, values) in zip(COLORS, lines.items(), strict=False):
         pairs = [(x[k], float(values[k])) for k in order if math.isfinite(values[k])]
@@ -49,15 +55,15 @@ def lines_html(x: Any, lines: Mapping[str, Any], label: str) -> str:
         drawn.append(f'<polyline fill="none" stroke="{color}" stroke-width="2" points="{points}"/>')
         names.append(f'<span style="color:{color}">━</span> {escape(name)}')
     axis = (
-        f'<path d="M{MARGIN},8V{HEIGHT - MARGIN}H{WIDTH - 8}" fill="none" stroke="currentColor"/>'
-        + _text(MARGIN - 4, 14, f"{high:.3g}", "end")
-        + _text(MARGIN - 4, HEIGHT - MARGIN, f"{low:.3g}", "end")
-        + _text(MARGIN, HEIGHT - MARGIN + 14, f"{x.min():g}", "middle")
-        + _text(WIDTH - 10, HEIGHT - MARGIN + 14, f"{x.max():g}", "end")
-        + _text((MARGIN + WIDTH) / 2, HEIGHT - 4, label, "middle")
+        f'<path d="M{margin},8V{height - margin}H{width - 8}" fill="none" stroke="currentColor"/>'
+        + _text(margin - 4, 14, f"{high:.3g}", "end")
+        + _text(margin - 4, height - margin, f"{low:.3g}", "end")
+        + _text(margin, height - margin + 14, f"{x.min():g}", "middle")
+        + _text(width - 10, height - margin + 14, f"{x.max():g}", "end")
+        + _text((margin + width) / 2, height - 4, label, "middle")
     )
     return (
-        f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
+        f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
         f"{axis}{''.join(drawn)}</svg><div>{' &nbsp; '.join(names)}</div>"
     )
 
@@ -67,7 +73,7 @@ def table_html(
 ) -> str:
     """Show columns by name, the first rows of them if they are long."""
     n_rows = len(next(iter(columns.values()), []))
-    shown = range(min(n_rows, MOST_ROWS))
+    shown = range(min(n_rows, SHOWN_ROWS))
     # A column that is empty in all rows says nothing.
     kept = {
         name: values for name, values in columns.items() if any(_cell(values[k]) for k in shown)
@@ -86,7 +92,7 @@ def table_html(
         + "</tr>"
         for k in shown
     )
-    notes = [*notes, *([f"… and {n_rows - MOST_ROWS:,} more rows"] if n_rows > MOST_ROWS else [])]
+    notes = [*notes, *([f"… and {n_rows - SHOWN_ROWS:,} more rows"] if n_rows > SHOWN_ROWS else [])]
     below = "".join(f"<div><small>{escape(note)}</small></div>" for note in notes if note)
     head = f"<thead><tr>{head}</tr></thead>"
     return f"<table>{_caption(title)}{head}<tbody>{body}</tbody></table>{below}"

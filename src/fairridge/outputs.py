@@ -211,7 +211,11 @@ def checksum(document: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def table_width(usual: int, needed: int) -> int:
+# Columns of text that a printed table usually has.
+TEXT_WIDTH = 78
+
+
+def table_width(needed: int, usual: int = TEXT_WIDTH) -> int:
     """Return how many columns a printed table may have: its usual number, or as many as it needs.
 
     A terminal has so many and no more; names in files and notebooks stay whole.

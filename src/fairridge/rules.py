@@ -17,6 +17,7 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import is_number
+from fairridge.metrics.decisions import SMALL_GROUP_ROWS
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.proportions import (
     Part,
@@ -31,11 +32,9 @@ from fairridge.metrics.proportions import (
 from fairridge.metrics.selection import check_top, select, two_rules
 
 # The threshold of rules that say none.
-THRESHOLD = 0.5
-# Groups with fewer rows, in effect, are named and not tested.
-FEWEST_ROWS = 30
+DEFAULT_THRESHOLD = 0.5
 # Times as many rows as there are, beyond which a rule is not within reach.
-MOST_TIMES = 1e6
+MAX_ROWS_FACTOR = 1e6
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,9 @@ class Rule(ABC):
 
     def untested(self, rows: JudgedRows) -> list[Part]:
         """Return the groups that have too few rows to be tested."""
-        return [part for parts in self.parts(rows) for part in parts if part.size < FEWEST_ROWS]
+        return [
+            part for parts in self.parts(rows) for part in parts if part.size < SMALL_GROUP_ROWS
+        ]
 
     def pairs(self, rows: JudgedRows) -> list[tuple[Part, Part]]:
         """Return all pairs of groups that can be tested, in both orders."""
@@ -243,7 +244,7 @@ class Rule(ABC):
         found = [
             pair
             for parts in everyone
-            for pair in permutations([one for one in parts if one.size >= FEWEST_ROWS], 2)
+            for pair in permutations([one for one in parts if one.size >= SMALL_GROUP_ROWS], 2)
         ]
         if not found:
             sizes = ", ".join(
@@ -252,8 +253,8 @@ class Rule(ABC):
                 for part in parts
             )
             raise ValueError(
-                f"no attribute has two groups with at least {FEWEST_ROWS} rows each ({sizes}); the "
-                "rule cannot be tested."
+                f"no attribute has two groups with at least {SMALL_GROUP_ROWS} rows each "
+                f"({sizes}); the rule cannot be tested."
             )
         return found
 
@@ -296,7 +297,7 @@ class Rule(ABC):
         low = high = 1.0
         while not passes(high):
             low, high = high, 2.0 * high
-            if high > MOST_TIMES:
+            if high > MAX_ROWS_FACTOR:
                 return None
         while high > 1.005 * low:
             middle = (low + high) / 2.0
@@ -533,5 +534,5 @@ class MeanGap(Rule):
 
 def _check_selection(threshold: float, top: Any) -> None:
     """Raise unless rows are selected in one way, by a threshold or by capacity."""
-    if check_top(top) is not None and threshold != THRESHOLD:
+    if check_top(top) is not None and threshold != DEFAULT_THRESHOLD:
         raise two_rules(threshold, top)

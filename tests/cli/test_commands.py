@@ -437,7 +437,7 @@ def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
     for patience, seen in ((0.0, True), (60.0, False)):
         screen = Terminal()
         monkeypatch.setattr(sys, "stderr", screen)
-        monkeypatch.setattr(terminal, "PATIENCE", patience)
+        monkeypatch.setattr(terminal, "BAR_DELAY", patience)
         with terminal.progress("work") as step:
             step("stage", 1, 2)
             time.sleep(0.3)
@@ -447,7 +447,7 @@ def test_progress_shows_on_a_terminal_once_it_takes_time(monkeypatch):
 @pytest.mark.slow
 def test_a_line_tells_of_long_work_if_there_is_no_terminal(monkeypatch, capsys):
     for patience, seen in ((0.0, True), (60.0, False)):
-        monkeypatch.setattr(terminal, "LONG", patience)
+        monkeypatch.setattr(terminal, "NOTE_DELAY", patience)
         with terminal.progress("fitting"):
             time.sleep(0.3)
         assert ("… fitting, which takes more than" in capsys.readouterr().err) == seen

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fairridge.cli import app
-from fairridge.cli.interruption import AGAIN, INTERRUPTION
+from fairridge.cli.interruption import INTERRUPTION, RETRY_SECONDS
 
 ROLES = ("--response", "came", "--sensitive", "sex", "--drop", "id")
 MODEL = ("--model", "m.json")
@@ -161,7 +161,7 @@ def test_an_interruption_that_python_ignores_comes_again(run, files, monkeypatch
 def test_an_interruption_of_the_last_object_leaves_no_exception_for_later(run, files, monkeypatch):
     monkeypatch.setattr("fairridge.cli.fitting.make_model", lambda *_: Leaving() and 1 / 0)
     assert run(*COMMANDS["fit"]).code == 130
-    time.sleep(3 * AGAIN)
+    time.sleep(3 * RETRY_SECONDS)
 
 
 def test_other_exceptions_that_python_ignores_are_shown(run, files, monkeypatch):

@@ -38,11 +38,6 @@ def model_of(family, definition):
     return zoo.model_of(family, sensitive=["sex", "age"], definition=definition)
 
 
-def columns_for(definition, X):
-    """Individual fairness relates to the unconstrained model, and refuses what has none."""
-    return X.drop(columns="job") if definition == "individual" else X
-
-
 def same(rows, **tolerance):
     """Assert that all records of a bound are the same."""
     for r in {row["unfairness"] for row in rows}:
@@ -60,7 +55,7 @@ def same(rows, **tolerance):
 @pytest.mark.parametrize("definition", DEFINITIONS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_of_a_path(people, family, definition):
-    X, responses = columns_for(definition, people[0]), people[1]
+    X, responses = people
     rows = []
     for bounds in LISTS:
         path = model_of(family, definition).path(X, responses[family], unfairness=bounds)
@@ -75,7 +70,7 @@ def test_of_a_path(people, family, definition):
 @pytest.mark.parametrize("definition", DEFINITIONS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_of_cross_validation(people, family, definition):
-    X, responses = columns_for(definition, people[0]), people[1]
+    X, responses = people
     rows = []
     for bounds in LISTS[1:]:
         found = cross_validate(

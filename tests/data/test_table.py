@@ -51,7 +51,7 @@ def test_numeric_columns_of_arrays_and_pandas_are_not_copied(dtype):
 @pytest.mark.parametrize("small", [0, 100])
 def test_columns_of_a_frame_keep_their_types(monkeypatch, small):
     """Whether the frame is read as one array or column by column."""
-    monkeypatch.setattr(table, "SMALL", small)
+    monkeypatch.setattr(table, "SMALL_FRAME_NUMBERS", small)
     whole = pd.DataFrame({"a": [2**60 + 1, 2], "b": [3, 4]})
     for frame in (
         whole,

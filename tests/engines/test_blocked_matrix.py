@@ -36,14 +36,14 @@ def rows():
 def engines(request, rows, monkeypatch):
     """Return an engine with compact rows, and one whose rows are written out."""
     if request.param == "codes":
-        monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 1)
+        monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", 1)
     compact = MemoryEngine(rows, many_passes=True)
-    assert compact._written.split == (request.param == "tabmat")
-    assert (compact._written.coding is None) == (request.param == "tabmat")
-    monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 10_000)
-    monkeypatch.setattr(blocked_matrix, "FEWEST_INDICATORS", 10_000)
+    assert compact._matrix.split == (request.param == "tabmat")
+    assert (compact._matrix.coding is None) == (request.param == "tabmat")
+    monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", 10_000)
+    monkeypatch.setattr(blocked_matrix, "SMALL_CATEGORICAL_LEVELS", 10_000)
     dense = MemoryEngine(rows, many_passes=True)
-    assert not dense._written.compact
+    assert not dense._matrix.compact
     return compact, dense
 
 
@@ -101,7 +101,9 @@ def test_products_with_weights_of_any_sign(below, order):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("width", [1, blocks.FEW_LEVELS, blocks.FEW_LEVELS + 1])
+@pytest.mark.parametrize(
+    "width", [1, blocks.SMALL_CATEGORICAL_LEVELS, blocks.SMALL_CATEGORICAL_LEVELS + 1]
+)
 def test_indicators_are_written_alike_for_few_levels_and_many(order, width):
     rng = np.random.default_rng(22)
     codes, shift = rng.integers(-1, width, 100).astype(np.int8), rng.uniform(size=width)
@@ -125,7 +127,7 @@ def test_models_are_the_same(estimator, monkeypatch):
     y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
     model = estimator(0.1, sensitive=["sex"])
     coded = model.fit(frame, y).coef_
-    monkeypatch.setattr(blocked_matrix, "FEWEST_INDICATORS", 10_000)
+    monkeypatch.setattr(blocked_matrix, "SMALL_CATEGORICAL_LEVELS", 10_000)
     np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
 
 
@@ -144,8 +146,8 @@ def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatc
     monkeypatch.setattr(
         blocked_matrix, "CodedBlock", lambda *given: made.append(given) or CodedBlock(*given)
     )
-    monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 1)
-    monkeypatch.setattr(blocked_matrix, "LEAST_GAIN", 0.0)
+    monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", 1)
+    monkeypatch.setattr(blocked_matrix.Coding, "halves_time", lambda *_: True)
     np.testing.assert_allclose(model.fit(frame, y).coef_, plain, rtol=1e-8, atol=1e-10)
     assert made
 
@@ -207,7 +209,7 @@ def test_categoricals_share_a_code_while_its_cells_are_few():
 @pytest.mark.parametrize(("numbers", "many_passes"), [(5, True), (60, True), (5, False)])
 def test_codes_are_for_many_passes_over_many_categoricals(numbers, many_passes, monkeypatch):
     rng = np.random.default_rng(24)
-    n = blocked_matrix.CODED_ROWS
+    n = blocked_matrix.CODED_MIN_ROWS
     pieces = tuple(Indicators(rng.integers(-1, 6, n), 6) for _ in range(7))
     pieces += (Slab(rng.normal(size=(n, numbers))),)
 
@@ -220,7 +222,7 @@ def test_codes_are_for_many_passes_over_many_categoricals(numbers, many_passes, 
     assert coding(pieces, n - 1) is None
     assert coding((*pieces, Indicators(rng.integers(-1, 600, n), 600)), n) is None
     # Numbers and four codes of 12 bytes each, and six pairs of these, which must be kept.
-    monkeypatch.setattr(blocked_matrix, "KEEP_BYTES", n * (8 * (1 + numbers) + 120) - 1)
+    monkeypatch.setattr(blocked_matrix, "CACHE_BYTES", n * (8 * (1 + numbers) + 120) - 1)
     assert coding(pieces, n) is None
 
 
@@ -240,7 +242,7 @@ def test_a_level_that_every_row_has_is_constant(weighted):
     weight = rng.uniform(0.1, 3.0, n) if weighted else None
     names = tuple(f"c{k}" for k in range(15))
     engine = MemoryEngine(Rows(columns[:1], columns[1:], names, y, y, weight), many_passes=True)
-    assert engine._written.coding is not None
+    assert engine._matrix.coding is not None
     scatter = engine.moments().scatter
     assert abs(scatter[6]).max() <= 1e-13 * np.diag(scatter).max()
 
@@ -313,13 +315,13 @@ def test_blocks_that_are_read_together_have_the_sums_of_single_ones(order, keeps
         return engine, found
 
     whole, expected = sums()
-    assert len(whole._written.slices) == 1
+    assert len(whole._matrix.slices) == 1
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 1)  # blocks of 256 rows
-    monkeypatch.setattr(blocked_matrix, "MANY_BLOCKS", 3)
-    monkeypatch.setattr(blocked_matrix, "TOGETHER", 5)
+    monkeypatch.setattr(blocked_matrix, "MIN_GROUPED_BLOCKS", 3)
+    monkeypatch.setattr(blocked_matrix, "BLOCKS_PER_GROUP", 5)
     engine, found = sums()
-    sizes = [part.stop - part.start for part in engine._written.larger_slices]
+    sizes = [part.stop - part.start for part in engine._matrix.grouped_slices]
     assert sizes == [1280, 1280, 440]
-    assert type(engine._written.block(slice(0, 1280))) is blocked_matrix.BlocksTogether
+    assert type(engine._matrix.block(slice(0, 1280))) is blocked_matrix.BlockGroup
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-9)

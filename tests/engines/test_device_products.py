@@ -19,12 +19,13 @@ def torch(monkeypatch):
     found = pytest.importorskip("torch", reason="torch is not installed")
     if not found.cuda.is_available():
         pytest.skip("there is no GPU")
-    if found.cuda.get_device_capability() not in device_products.CAPABLE:
+    if found.cuda.get_device_capability() not in device_products.FLOAT64_CAPABILITIES:
         pytest.skip("this GPU has no units that multiply float64")
     pytest.importorskip("triton", minversion="3.6", reason="Triton 3.6 is not installed")
     # Kernels that do not compile are no reason to skip their tests.
     assert device_products._multiplies(found.device("cuda", 0))
-    monkeypatch.setattr(device_products, "FEW", device_products.FEW_CONVERTED)
+    few = device_products.LIBRARY_LIMITS[4][1]
+    monkeypatch.setitem(device_products.LIBRARY_LIMITS, 8, (64, few))
     return found
 
 
@@ -34,7 +35,7 @@ def test_kernels_multiply_as_float64_arrays_do(torch, n, k, dtype):
     torch.manual_seed(0)
     wide = torch.randn(n + 1, k + 5, dtype=getattr(torch, dtype), device="cuda")
     like = {"dtype": torch.float64, "device": "cuda"}
-    if dtype == "float64" and k <= device_products.NARROW:
+    if dtype == "float64" and k <= device_products.LIBRARY_LIMITS[8][0]:
         assert times(wide[:n, :k], None, torch.ones(k, 1, **like)) is None
         return
     # Rows as they are, and as parts of others, which begin anywhere.

@@ -27,15 +27,15 @@ def frame(n, levels):
 @pytest.fixture(params=["dense", "codes", "split"])
 def engine(request, monkeypatch):
     if request.param == "codes":
-        monkeypatch.setattr(blocked_matrix, "CODED_ROWS", 900)
-        monkeypatch.setattr(blocked_matrix, "LEAST_GAIN", 0.0)
+        monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", 900)
+        monkeypatch.setattr(blocked_matrix.Coding, "halves_time", lambda *_: True)
     data = frame(900, 60 if request.param == "split" else 4)
     y = np.random.default_rng(9).integers(0, 3, len(data))
     weight = np.random.default_rng(10).uniform(0.5, 2.0, len(data))
     model = FairRidgeClassifier(sensitive=["age", "sex"])
     found = read_training(model, data, y, None, weight, None).engine
-    assert found._written.split == (request.param == "split")
-    assert (found._written.coding is not None) == (request.param == "codes")
+    assert found._matrix.split == (request.param == "split")
+    assert (found._matrix.coding is not None) == (request.param == "codes")
     return found
 
 

@@ -36,7 +36,7 @@ def test_the_threads_come_back_after_an_error():
 
 
 def test_wide_problems_keep_blas_as_it_is():
-    with threads_for_blocks(blocks.FEW_COLUMNS + 1):
+    with threads_for_blocks(blocks.ONE_THREAD_COLUMNS + 1):
         assert blas_threads() == 2
 
 
@@ -56,8 +56,8 @@ def test_long_blocks_leave_several_to_each_thread(monkeypatch, threads):
     """All rows are in one of them; a million make blocks eight times as long as others."""
     monkeypatch.setattr(blocks, "_n_threads", lambda: threads)
     for n in (0, 100, 5_000, 1_000_000):
-        cut = blocks.longer_slices(n, 105)
+        cut = blocks.long_slices(n, 105)
         assert [0, *(block.stop for block in cut)] == [*(block.start for block in cut), n]
         assert n < 1_000_000 or len(cut) >= 3 * threads
     usual = blocks.block_slices(1_000_000, 105)[0].stop
-    assert blocks.longer_slices(1_000_000, 105)[0].stop == 8 * usual
+    assert blocks.long_slices(1_000_000, 105)[0].stop == 8 * usual

@@ -306,3 +306,11 @@ def test_bounds_on_means_given_controls_are_certified(people, is_blind, certific
     assert found.granted
     assert 0.0 < found.training_bound < 0.05
     assert found.upper <= 0.05
+
+
+def test_means_of_several_classes_beside_controls(people):
+    frame, eta = people
+    y = respond("multinomial", eta)
+    options = {"definition": "mean-parity", "predictor_penalty": 0.1, "standardize": False}
+    model = blind("multinomial", 0.9, **options).fit(frame, y)
+    assert model.status_ == "inactive"

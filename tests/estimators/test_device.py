@@ -19,7 +19,7 @@ from fairridge.engines import DeviceEngine, DeviceRows, MemoryEngine, device
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
 from fairridge.families import NegativeBinomial
-from fairridge.search import penalized_glm
+from fairridge.search import sample
 
 if not os.environ.get("SCIPY_ARRAY_API"):
     pytest.skip(
@@ -38,7 +38,7 @@ def library(request):
 @pytest.fixture
 def blocks(monkeypatch):
     """Cut 600 rows into three blocks."""
-    monkeypatch.setattr(device, "LITTLE", 90_000)
+    monkeypatch.setattr(device, "DEVICE_BLOCK_BYTES", 90_000)
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +135,9 @@ def test_a_search_starts_from_a_sample_there(library, rows, monkeypatch, weighte
     taken = []
     few = DeviceEngine.sample
     monkeypatch.setattr(DeviceEngine, "sample", lambda *a: taken.append(few(*a)) or taken[-1])
-    monkeypatch.setattr(penalized_glm, "FEW_NUMBERS", 0)
-    monkeypatch.setattr(penalized_glm, "ROWS_EACH", 3.0)
-    monkeypatch.setattr(penalized_glm, "EVENTS_EACH", 1.0)
+    monkeypatch.setattr(sample, "SMALL_DATA", 0)
+    monkeypatch.setattr(sample, "ROWS_EACH", 3.0)
+    monkeypatch.setattr(sample, "EVENTS_EACH", 1.0)
     (Z, eta), rng = rows, np.random.default_rng(1)
     weight = rng.integers(0, 3, size=len(eta)).astype(float) if weighted else np.ones(len(eta))
     y = eta + rng.logistic(size=len(eta)) > 0
@@ -323,3 +323,9 @@ def test_refusals_say_what_to_do(library, rows):
         fitted.predict(library.asarray(Z[:, :5]))
     with pytest.raises(ValueError, match="contains NaN"):
         fitted.predict(library.asarray(np.full((2, 6), np.nan)))
+
+
+def test_a_penalty_is_not_chosen_from_rows_on_a_device(library, rows):
+    Z, eta = (library.asarray(values) for values in rows)
+    with pytest.raises(ValueError, match="'cv' needs the rows in memory"):
+        FairRidgeRegressor(0.05, sensitive=[1, 2], predictor_penalty="cv").fit(Z, eta)

@@ -271,7 +271,6 @@ def test_sources_refuse_exposures_that_mean_nothing(claims):
     [
         lambda e: e,  # parts of years
         lambda e: 2.0 * e + 0.5,  # years
-        lambda e: np.ceil(365 * e),  # days
     ],
 )
 def test_an_exposure_that_is_passed_as_offset_is_noticed(claims, offset):
@@ -279,6 +278,12 @@ def test_an_exposure_that_is_passed_as_offset_is_noticed(claims, offset):
     y = np.random.default_rng(1).poisson(3.0 * offset(e) / offset(e).mean())
     with pytest.warns(DataWarning, match=r"looks like an exposure.*exposure=…"):
         fair().fit(X, y, offset=offset(e))
+
+
+def test_days_that_are_passed_as_offset_are_refused(claims):
+    X, y, e, _ = claims
+    with pytest.raises(ValueError, match=r"offset goes over 3\d\d units.*exposure=…"):
+        fair().fit(X, y, offset=np.ceil(365 * e))
 
 
 @pytest.mark.parametrize(

@@ -396,7 +396,7 @@ def test_sums_over_isolated_rows_are_added_to_those_known(kind, definition, monk
     if kind == "poisson":
         model = FairRidgeRegressor(0.05, family="poisson", **options)
     added = model.fit(frame, y).unfairness_components_["all_rows"]
-    monkeypatch.setattr(Isolation, "on_all_rows", lambda self, fit: fit.on(self.everyone))
+    monkeypatch.setattr(Isolation, "on_all_rows", lambda self, fit: fit.on(self.all_rows))
     again = model.fit(frame, y).unfairness_components_["all_rows"]
     assert added == pytest.approx(again, rel=1e-10)
 

@@ -62,7 +62,7 @@ def rows():
 @pytest.fixture
 def many(monkeypatch):
     """Take more than 10 columns for many, which are solved by iteration."""
-    monkeypatch.setattr(memory, "MOST_FORMED", 10)
+    monkeypatch.setattr(memory, "MAX_GRAM_COLUMNS", 10)
 
 
 def assert_same(model, expected, rtol=1e-8):
@@ -301,7 +301,7 @@ def test_other_numbers(many, rows, dtype):
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
 @pytest.mark.parametrize("few", [True, False])
 def test_numbers_that_are_none_are_named(monkeypatch, rows, value, word, few):
-    monkeypatch.setattr(memory, "MOST_FORMED", 500 if few else 10)
+    monkeypatch.setattr(memory, "MAX_GRAM_COLUMNS", 500 if few else 10)
     X = rows.X.copy()
     X.data[X.indices == 5] = value
     with pytest.raises(ValueError, match=f"'x5' contains {word}"):

@@ -6,7 +6,6 @@ import pytest
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import StatisticalParity
-from fairridge.fairness.statistical_parity import LARGEST
 from fairridge.families import Tweedie
 
 SHIFT = 1000.0
@@ -103,32 +102,22 @@ def separated(shift):
 UNCENTERED = StatisticalParity(center=False)
 
 
-@pytest.mark.parametrize("shift", [-50.0, 0.0])
+@pytest.mark.filterwarnings("ignore:column")
+@pytest.mark.parametrize("shift", [-50.0, 0.0, 3.0, 50.0])
 def test_the_share_is_exact_where_counts_are_separated(shift):
     S, X, y = separated(shift)
     with pytest.warns(DataWarning, match="separate the responses"):
         model = FairRidgeRegressor(1.0, family="poisson", definition=UNCENTERED).fit(
             X, y, sensitive_features=S
         )
-    assert model.beta_[0] > 1000.0
+    assert model.beta_[0] > 50.0
     expected = float(share_of(1.0, model, S, X, y))
     assert model.unfairness_ == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize("shift", [3.0, 50.0])
-def test_a_share_beyond_floating_point_is_the_largest(shift):
-    """Far below the mean count everywhere, the deviance without S and X was taken for none."""
-    S, X, y = separated(shift)
-    with pytest.warns(DataWarning, match="separate the responses"):
-        model = FairRidgeRegressor(1.0, family="poisson", definition=UNCENTERED).fit(
-            X, y, sensitive_features=S
-        )
-    assert share_of(1.0, model, S, X, y) > np.finfo(float).max
-    assert 1e290 < model.unfairness_ <= LARGEST
-    bounded = FairRidgeRegressor(0.5, family="poisson", definition=UNCENTERED)
-    bounded.fit(X, y, sensitive_features=S)
-    assert bounded.unfairness_ == pytest.approx(0.5, abs=1e-9)
-    assert float(share_of(1.0, bounded, S, X, y)) == pytest.approx(0.5, rel=1e-6)
+    if expected > 0.5:
+        bounded = FairRidgeRegressor(0.5, family="poisson", definition=UNCENTERED)
+        bounded.fit(X, y, sensitive_features=S)
+        assert bounded.unfairness_ == pytest.approx(0.5, abs=1e-9)
+        assert float(share_of(1.0, bounded, S, X, y)) == pytest.approx(0.5, rel=1e-6)
 
 
 def test_nagelkerke_beyond_floating_point_is_an_error():

@@ -72,7 +72,7 @@ def test_the_input_is_left_alone():
 
 
 def test_a_general_distance_warns_of_many_rows(monkeypatch):
-    monkeypatch.setattr(distances, "MANY_ROWS", 10)
+    monkeypatch.setattr(distances, "MAX_PAIRED_ROWS", 10)
     rng = np.random.default_rng(8)
     with pytest.warns(DataWarning, match="pairs of rows"):
         CASES["general"][0].form(rng.normal(size=(N, 1)), rng.normal(size=(N, 1)), np.ones(N))

@@ -177,11 +177,13 @@ def test_multiples_of_x_that_become_those_of_u(
     if covariance == "cluster":
         options["clusters"] = rng.integers(0, 40, 600)
     monkeypatch.setattr(passes, "PIECE_BYTES", 0)  # pieces of 256 rows
-    monkeypatch.setattr(rows, "FEW", 5000)  # and of fewer for products with few columns
-    monkeypatch.setattr(rows, "LEAST_ROWS", 1)
+    monkeypatch.setattr(
+        rows, "UNPACKED_PRODUCT_SIZE", 5000
+    )  # and of fewer for products with few columns
+    monkeypatch.setattr(rows, "MIN_PRODUCT_ROWS", 1)
     assert analyzed(*model, options["weight"], penalty=penalty).branch.apart
     ours = inferred(*model, **options.copy())
-    monkeypatch.setattr(influence, "LEAST_KEPT", np.inf)
+    monkeypatch.setattr(influence, "MIN_RESIDUAL_SHARE", np.inf)
     assert not analyzed(*model, options["weight"], penalty=penalty).branch.apart
     theirs = inferred(*model, **options.copy())
     for one, other in ((ours, theirs), (ours.fair, theirs.fair)):

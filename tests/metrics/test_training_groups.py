@@ -14,7 +14,7 @@ from fairridge import (
 )
 from fairridge.data import as_table
 from fairridge.metrics import groupings
-from fairridge.metrics.decisions import MOST_VALUES, ValueWeights
+from fairridge.metrics.decisions import MAX_DISTINCT_VALUES, ValueWeights
 from tests import zoo
 
 N = 500
@@ -119,7 +119,7 @@ def test_very_many_values_are_cut_alike_in_any_order():
     pieces = [ValueWeights.of(values[rows], weight[rows]) for rows in parts]
     whole, turned = sum(pieces[1:], start=pieces[0]), sum(pieces[::-1][1:], start=pieces[-1])
     np.testing.assert_array_equal(whole.values, turned.values)
-    assert len(whole.values) <= MOST_VALUES
+    assert len(whole.values) <= MAX_DISTINCT_VALUES
     for cut, level in zip(whole.cuts(4), (0.25, 0.5, 0.75), strict=True):
         below = weight[values <= cut].sum() / weight.sum()
         assert below == pytest.approx(level, abs=1e-3)

@@ -13,7 +13,7 @@ def basis_of(S, X, y, standardize=True):
     names = tuple(f"c{k}" for k in range(S.shape[1] + X.shape[1]))
     engine = MemoryEngine(Rows((Slab(S),), (Slab(X),), names, y[:, None], y[:, None]))
     factor = factorize(engine, engine.moments())
-    return factor, fair_basis(factor, S.shape[1], standardize=standardize)
+    return factor, fair_basis(factor, S.shape[1], standardize=standardize, penalized=True)
 
 
 def written_out(S, X):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from fairridge.data import Indicators, RowLevel, Rows, Slab
+from fairridge.data import Indicators, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines import MemoryEngine
 from fairridge.families import Binomial
 from fairridge.models import drop_separated, isolation
@@ -54,3 +55,41 @@ def test_null_deviance_is_that_of_all_rows():
 def test_numbers_of_rows_that_leave_are_looked_at():
     with pytest.raises(ValueError, match="'c5' contains infinity"):
         drop_separated(engine(bad=np.inf), Binomial())
+
+
+def numbers(X, y, kind):
+    """Rows of columns of numbers alone, in one type of storage."""
+    stored = SparseSlab(sparse.csr_array(X)) if kind == "sparse" else Slab(X.astype(kind))
+    S, names = Slab(np.zeros((len(y), 1))), tuple(f"c{k}" for k in range(1 + X.shape[1]))
+    return MemoryEngine(Rows((S,), (stored,), names, y[:, None], y[:, None]))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int8", "bool", "sparse"])
+def test_0_1_columns_are_counted_whatever_their_type(kind):
+    rng = np.random.default_rng(3)
+    n = 5000
+    y = (rng.random(n) < 0.01).astype(float)  # the rows that are looked at first have most events
+    X = (rng.random((n, 30)) < np.geomspace(1e-3, 0.5, 30)).astype(float)
+    X[rng.choice(n, 3, replace=False), 29] = 0.0
+    X[:, 28] = 1.0 - X[:, 0]  # the decided value is 0
+    expected = {
+        (k, value): int(outcomes[0])
+        for k in range(30)
+        for value in (0, 1)
+        if len(outcomes := np.unique(y[X[:, k] == value])) == 1
+    }
+    found = isolation.separated_levels(numbers(X, y, kind), Binomial())
+    assert {(one.level.columns[0], one.level.value): one.outcome for one in found} == expected
+    assert {value for _, value in expected} == {0, 1}
+
+
+def test_numbers_with_the_sums_of_a_0_1_column_are_none():
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 5000).astype(float)
+    events = np.flatnonzero(y)
+    X = np.zeros((len(y), 2))
+    # Rows that the first look leaves out: the second column has as many as it adds up to.
+    X[events[[1, 2, 4, 5]], 0] = 1.0
+    X[events[[1, 2, 4, 5]], 1] = [0.5, 1.5, 1.0, 1.0]
+    found = isolation.separated_levels(numbers(X, y, "float64"), Binomial())
+    assert [one.level for one in found] == [RowLevel((0,), 1)]

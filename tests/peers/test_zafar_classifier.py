@@ -72,6 +72,7 @@ def residual_of_optimality(model, S, X, y, *, unit, weight=None, offset=None):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # the conic solver's
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.8])
 @pytest.mark.parametrize("seed", range(2))
 def test_covariances_equal_a_conic_solver(seed, share):
@@ -196,14 +197,19 @@ class TestSeparation:
         y = (rng.random(n) < expit(skill + (sex == "m") - 0.5)) & (level != "rare")
         return pd.DataFrame({"sex": sex, "level": level, "skill": skill}), y * 1
 
-    def test_the_deviance_is_the_limit(self, rare):
+    def test_a_ridge_holds_the_coefficients_and_hardly_changes_the_deviance(self, rare):
         frame, y = rare
-        with pytest.warns(DataWarning, match=r"'level\[rare\]' separate"):
+        with pytest.warns(DataWarning, match=r"'level\[rare\]' separate .* a ridge of 1e-06"):
             model = ZafarClassifier(1.0, sensitive="sex").fit(frame, y)
         others = frame["level"] != "rare"
         rest = ZafarClassifier(1.0, sensitive="sex").fit(frame[others], y[others])
-        assert model.deviance_ == pytest.approx(rest.deviance_, rel=1e-8)
+        assert model.deviance_ == pytest.approx(rest.deviance_, rel=1e-6)
         assert model.converged_
+        X = pd.get_dummies(frame[["level", "skill"]])[["level_b", "level_rare", "skill"]]
+        X = X.to_numpy(float)
+        Z = (X - X.mean(0)) / X.std(0)
+        ridge = LogisticRegression(C=1e6 / len(y), solver="newton-cholesky", tol=1e-12).fit(Z, y)
+        np.testing.assert_allclose(model.beta_ * X.std(0), ridge.coef_[0], rtol=1e-6)
 
     @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
     @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # the conic solver's
@@ -231,7 +237,7 @@ class TestSeparation:
         y = (fair > 0) * 1
         with pytest.warns(DataWarning, match="'x0'.* separate the classes"):
             model = fit(S, X, y, r)
-        assert model.deviance_ < 1e-5 * deviance(y, np.zeros(len(y)))
+        assert model.deviance_ < 1e-2 * deviance(y, np.zeros(len(y)))
         assert model.score(X, y) == 1.0
         assert np.isfinite(model.coef_).all()
         assert model.unfairness_ <= max(r, 1e-12)

@@ -9,7 +9,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
 from fairridge.fairness import MeanParity
 from fairridge.penalties import Ridge
-from fairridge.search import MeanProblem, ModelSettings, set_up
+from fairridge.search import MeanParityProblem, ModelSettings, set_up
 from tests.zoo import r_squared
 
 COLUMNS = {"group": [0, 1], "age": [2]}
@@ -148,7 +148,7 @@ def test_the_general_search_finds_the_closed_form(rows):
 def test_the_slow_way_ends_at_the_same_model(rows, r, monkeypatch):
     Z, y, _ = rows
     fast, slow = (problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2])) for _ in range(2))
-    monkeypatch.setattr(slow, "_followed", lambda *arguments: None)
+    monkeypatch.setattr(slow._search, "find", lambda *arguments: None)
     ours, theirs = (p.choose(MeanParity(), np.array([r]))[0] for p in (fast, slow))
     assert ours.lambda_ == pytest.approx(theirs.lambda_, rel=1e-6)
     a, b = fast.fit(ours.lambda_), slow.fit(theirs.lambda_)
@@ -163,7 +163,7 @@ def test_a_bound_costs_few_passes(rows):
     before = fresh.engine.passes
     fresh.choose(MeanParity(), np.array([0.02]))
     assert fresh.engine.passes - before <= 12
-    assert isinstance(fresh, MeanProblem)
+    assert isinstance(fresh, MeanParityProblem)
 
 
 @pytest.mark.parametrize("rounding", [-1e-15, 0.0, 1e-15])

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.special import expit
 
-from fairridge.solvers import Objective, Point, minimize
+from fairridge.solvers import Objective, Point
+from fairridge.solvers import minimize as minimized
 
 
 class Logistic:
@@ -33,23 +34,20 @@ def logistic():
     return Logistic(Z, (rng.random(150) < expit(Z @ [0.3, 1.0, -1.0, 0.5, 0.0])) * 1.0)
 
 
-def objective_of(evaluate, width, *, ridge=0.0, l1=0.0, zero=(), fixed=(), **typical):
+def minimize(objective, start, max_iter):
+    return minimized(objective, start, max_iter)[0]
+
+
+def objective_of(evaluate, width, *, ridge=0.0, l1=0.0, fixed=(), **options):
     penalized = np.arange(width) > 0
-    held = set(zero) | set(fixed)
     return Objective(
         evaluate,
         np.diag(ridge * penalized),
         l1 * penalized,
-        np.array([k for k in range(width) if k not in held], dtype=np.intp),
-        np.array(sorted(zero), dtype=np.intp),
-        **typical,
+        np.array([k for k in range(width) if k not in fixed], dtype=np.intp),
+        np.ones(width),
+        **options,
     )
-
-
-def typical_of(evaluate, width):
-    """What the null model says of the size of deviance and curvature."""
-    deviance, _, hessian = evaluate(np.zeros(width), 2)
-    return {"null": deviance, "curvature": np.diag(hessian)}
 
 
 def at(evaluate, theta):
@@ -57,11 +55,11 @@ def at(evaluate, theta):
 
 
 def value(objective, theta):
-    return objective.evaluate(theta, 0)[0] + objective.penalty(theta)
+    return objective.evaluated(theta, 0)[0] + objective.penalty(theta)
 
 
 def slope(objective, theta):
-    return objective.evaluate(theta, 1)[1] + 2.0 * objective.quadratic @ theta
+    return objective.evaluated(theta, 1)[1] + 2.0 * objective.quadratic @ theta
 
 
 def quadratic(theta, order):
@@ -106,7 +104,7 @@ def test_a_start_at_the_minimum_stays_there(logistic):
     first = minimize(objective, at(logistic, np.zeros(5)), 100)
     logistic.orders.clear()
     again = minimize(objective, at(logistic, first.theta), 100)
-    np.testing.assert_allclose(again.theta, first.theta, rtol=1e-12)
+    np.testing.assert_allclose(again.theta, first.theta, rtol=1e-11)
     assert len(logistic.orders) <= 3
 
 
@@ -122,16 +120,6 @@ def test_absolute_values_meet_the_optimality_conditions(logistic, l1, ridge):
     resting = np.maximum(np.abs(gradient) - weights, 0.0)
     assert np.where(theta != 0.0, moving, resting).max() < 1e-8
     assert np.count_nonzero(theta == 0.0) >= (1 if l1 == 20.0 else 0)
-
-
-def test_coordinates_that_must_be_zero_are(logistic):
-    start = at(logistic, np.array([0.1, 2.0, 3.0, -1.0, 1.0]))
-    found = minimize(objective_of(logistic, 5, zero=(1, 3)), start, 100)
-    assert found.converged
-    np.testing.assert_array_equal(found.theta[[1, 3]], 0.0)
-    alone = Logistic(logistic.Z[:, [0, 2, 4]], logistic.y)
-    reduced = minimize(objective_of(alone, 3), at(alone, np.zeros(3)), 100)
-    np.testing.assert_allclose(found.theta[[0, 2, 4]], reduced.theta, rtol=1e-9)
 
 
 def test_coordinates_that_may_not_move_stay(logistic):
@@ -192,86 +180,49 @@ def test_an_infinite_value_is_stepped_back_from():
     np.testing.assert_allclose(found.theta, 1.0, rtol=1e-10)
 
 
-class TestSeparation:
-    """Deviances with a limit at infinity instead of a minimum."""
+def separated(gap):
+    x = np.concatenate([np.linspace(-2, -gap, 20), np.linspace(gap, 2, 20)])
+    return Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
 
-    @pytest.mark.parametrize("gap", [0.1, 1.0])
-    def test_a_complete_separation_reaches_a_deviance_of_zero(self, gap):
-        x = np.concatenate([np.linspace(-2, -gap, 20), np.linspace(gap, 2, 20)])
-        separated = Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
-        found = minimize(objective_of(separated, 2), at(separated, np.zeros(2)), 100)
-        assert np.isfinite(found.theta).all()
-        assert found.converged
-        assert found.deviance < 1e-8
 
-    def test_a_level_without_events_reaches_the_deviance_of_the_others(self):
-        rng = np.random.default_rng(31)
-        x, rare = rng.normal(size=200), rng.random(200) < 0.1
-        y = np.where(rare, 0.0, rng.random(200) < expit(x))
-        whole = Logistic(np.column_stack([np.ones(200), x, rare]), y)
-        others = Logistic(np.column_stack([np.ones(200), x])[~rare], y[~rare])
-        found = minimize(objective_of(whole, 3), at(whole, np.zeros(3)), 100)
-        expected = minimize(objective_of(others, 2), at(others, np.zeros(2)), 100)
-        assert found.converged
-        assert found.deviance == pytest.approx(expected.deviance, rel=1e-9)
-        np.testing.assert_allclose(found.theta[:2], expected.theta, atol=1e-6)
-        assert found.theta[2] < -10.0
+@pytest.mark.parametrize("gap", [0.1, 1.0])
+def test_a_deviance_without_a_minimum_is_noticed_once_its_curvature_is_lost(gap):
+    evaluate = separated(gap)
+    typical = np.diag(evaluate(np.zeros(2), 2)[2])
 
-        # What has no curvature is the coefficient of that level, and nothing else.
-        assert found.separated.shape == (1, 3)
-        np.testing.assert_allclose(np.abs(found.separated[0]), [0.0, 0.0, 1.0], atol=1e-4)
+    def is_flat(point):
+        return np.diag(point.hessian)[1] < 1e-7 * typical[1]
 
-    def test_a_minimum_has_no_directions_left_alone(self, logistic):
-        found = minimize(objective_of(logistic, 5), at(logistic, np.zeros(5)), 100)
-        assert found.separated is None
+    objective = objective_of(evaluate, 2, is_flat=is_flat)
+    found = minimize(objective, at(evaluate, np.zeros(2)), 100)
+    assert found.separated
+    assert not found.converged
+    assert np.isfinite(found.theta).all()
+    assert len(evaluate.orders) < 40
 
-    @pytest.mark.parametrize("gap", [1e-3, 0.1])
-    def test_few_evaluations_reach_a_limit(self, gap):
-        x = np.concatenate([np.linspace(-2, -gap, 20), np.linspace(gap, 2, 20)])
-        separated = Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
-        objective = objective_of(separated, 2, **typical_of(separated, 2))
-        start = at(separated, np.zeros(2))
-        separated.orders.clear()
-        found = minimize(objective, start, 100)
-        assert found.converged
-        assert found.deviance < 1e-7
-        assert len(separated.orders) < 40
 
-    def test_two_separating_columns_of_different_speed_are_both_left_alone(self):
-        rng = np.random.default_rng(32)
-        x, rare, other = rng.normal(size=400), rng.random(400) < 0.1, rng.random(400) < 0.02
-        y = np.where(rare | other, 0.0, rng.random(400) < expit(x))
-        D = np.column_stack([np.ones(400), x, rare, 1e-3 * other])
-        whole, kept = Logistic(D, y), ~(rare | other)
-        others = Logistic(D[kept][:, :2], y[kept])
-        found = minimize(
-            objective_of(whole, 4, **typical_of(whole, 4)), at(whole, np.zeros(4)), 100
-        )
-        expected = minimize(objective_of(others, 2), at(others, np.zeros(2)), 100)
-        assert found.converged
-        assert found.deviance == pytest.approx(expected.deviance, rel=1e-9)
-        np.testing.assert_allclose(found.theta[:2], expected.theta, atol=1e-6)
-        assert len(found.separated) == 2
+@pytest.mark.parametrize("gap", [0.1, 1.0])
+def test_a_small_penalty_gives_it_a_minimum(gap):
+    evaluate = separated(gap)
+    objective = objective_of(evaluate, 2, ridge=1e-6)
+    found = minimize(objective, at(evaluate, np.zeros(2)), 100)
+    assert found.converged
+    assert np.abs(slope(objective, found.theta)).max() < 1e-8
 
-    def test_a_penalty_calls_back_from_infinity(self):
-        rng = np.random.default_rng(31)
-        x, rare = rng.normal(size=200), rng.random(200) < 0.1
-        y = np.where(rare, 0.0, rng.random(200) < expit(x))
-        whole = Logistic(np.column_stack([np.ones(200), x, rare]), y)
-        typical = typical_of(whole, 3)
-        away = minimize(objective_of(whole, 3, **typical), at(whole, np.zeros(3)), 100)
-        penalized = objective_of(whole, 3, ridge=1.0, **typical)
-        assert objective_of(whole, 3, **typical).allows_separation(away)
-        assert not penalized.allows_separation(away)
-        found = minimize(penalized, away, 200)
-        best = minimize(penalized, at(whole, np.zeros(3)), 200)
-        assert found.separated is None
-        np.testing.assert_allclose(found.theta, best.theta, atol=1e-8)
 
-    def test_a_penalty_gives_it_a_minimum(self):
-        x = np.linspace(-2, 2, 40)
-        separated = Logistic(np.column_stack([np.ones(40), x]), (x > 0) * 1.0)
-        objective = objective_of(separated, 2, ridge=1e-6)
-        found = minimize(objective, at(separated, np.zeros(2)), 100)
-        assert found.converged
-        assert np.abs(slope(objective, found.theta)).max() < 1e-8
+def test_a_slow_descent_ends():
+    """The minimum of x⁴ has no curvature: every step leaves two thirds."""
+
+    def quartic(theta, order):
+        x = theta[0]
+        return x**4, np.array([4 * x**3]), np.array([[12 * x**2]]) if order > 1 else None
+
+    calls = []
+
+    def counted(theta, order):
+        calls.append(order)
+        return quartic(theta, order)
+
+    found = minimize(objective_of(counted, 1), at(quartic, np.ones(1)), 1000)
+    assert abs(found.theta[0]) < 0.05
+    assert len(calls) < 60

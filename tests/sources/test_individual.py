@@ -138,7 +138,7 @@ def test_few_numbers_are_exact():
 @pytest.mark.parametrize("transform", [None, np.arctan])
 @pytest.mark.parametrize("groups", [64, 256])
 def test_the_stated_error_holds(monkeypatch, groups, transform):
-    monkeypatch.setattr(streamed_pairs, "MOST_GROUPS", groups)
+    monkeypatch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", groups)
     M, said, exact = forms(problem(n=20_000), AbsoluteDifference(transform), batch_rows=3000)
     bound, true = stated_error(said), relative_error(M, exact)
     assert true <= bound * 1.05  # the message rounds
@@ -160,15 +160,15 @@ def test_the_stated_error_holds_for_any_responses(seed, scale, shift, atoms):
         return shift + scale * (values + np.minimum(eta, 0.0))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed_pairs, "MOST_GROUPS", 64)
+        patch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", 64)
         M, said, exact = forms(problem(n=400, seed=seed, y=y), AbsoluteDifference())
     bound = stated_error(said) if said else 1e-9
     assert relative_error(M, exact) <= bound * 1.05 + 1e-9
 
 
 def test_a_sample_decides_about_the_groups(monkeypatch):
-    monkeypatch.setattr(streamed_pairs, "SAMPLE", 500)
-    monkeypatch.setattr(streamed_pairs, "MOST_GROUPS", 100)
+    monkeypatch.setattr(streamed_pairs, "RESPONSE_SAMPLE_ROWS", 500)
+    monkeypatch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", 100)
     M, said, exact = forms(problem(n=20_000), AbsoluteDifference(), batch_rows=700)
     assert relative_error(M, exact) <= stated_error(said) < 0.05
     again, _, _ = forms(problem(n=20_000), AbsoluteDifference(), batch_rows=20_000)
@@ -179,7 +179,7 @@ def test_a_model_with_many_responses(home, people):
     frame = people[columns_of("wage")]
     source = home(frame, response="wage", sensitive=SENSITIVE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed_pairs, "MOST_GROUPS", 500)
+        patch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", 500)
         with pytest.warns(DataWarning, match="computed from 500 groups"):
             ours = FairRidgeRegressor(0.3, definition="individual").fit(source)
     theirs = FairRidgeRegressor(0.3, definition="individual", sensitive=SENSITIVE).fit(
@@ -197,6 +197,6 @@ def test_pairs_that_no_stream_can_see(people):
     with pytest.raises(ValueError, match="Closeness looks at pairs of rows, which are not in mem"):
         FairRidgeRegressor(0.3, definition=IndividualFairness(Closeness())).fit(source)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed_pairs, "MOST_CLASSES", 100)
+        patch.setattr(streamed_pairs, "MAX_COUNTED_LEVELS", 100)
         with pytest.raises(ValueError, match="more than 100 different responses"):
             FairRidgeRegressor(0.3, definition=IndividualFairness(ClassDifference())).fit(source)

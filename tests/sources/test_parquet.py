@@ -157,7 +157,7 @@ def test_columns_with_dots_in_their_names(small, tmp_path):
 def test_too_many_levels(small, tmp_path, monkeypatch):
     frame = small.head(300).assign(key=[f"id {k}" for k in range(300)])
     frame.to_parquet(tmp_path / "a.parquet")
-    monkeypatch.setattr(level_counts, "MOST_LEVELS", 200)
+    monkeypatch.setattr(level_counts, "MAX_COUNTED_LEVELS", 200)
     with pytest.raises(ValueError, match="column 'key' has more than 200 levels"):
         fit(tmp_path)
 

@@ -76,7 +76,7 @@ def test_a_gaussian_path(data):
 
 def test_a_logistic_fit_and_its_predictions(data, monkeypatch):
     # With so few sums allowed on the driver, they are added on the cluster first.
-    monkeypatch.setattr(_spark, "MOST_ON_DRIVER", 1)
+    monkeypatch.setattr(_spark, "DRIVER_SUMS", 1)
     frame, spark = data
     spark = spark.select(*[f"`{name}`" for name in (*NAMES, "hired")])
     source = sources.spark(spark, response="hired", sensitive=SENSITIVE)

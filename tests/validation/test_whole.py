@@ -82,7 +82,8 @@ def test_models_of_folds_are_those_of_a_search_from_nothing(frame, eta, family):
 def test_a_model_of_a_fold_takes_few_passes(frame, eta, family):
     model, y = models(family), response(family, eta)
     training = read_training(model, frame, y, None, None, None)
-    bounds = np.array([0.1])
+    # Under a small bound on covariances models are so near the null one that no start is nearer.
+    bounds = np.array([0.5 if family == "zafar" else 0.1])
     whole = WholeModel.of(model, training, bounds, 6)
     train, test = next(KFold(6, shuffle=True, random_state=1).split(frame))
 

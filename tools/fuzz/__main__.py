@@ -98,12 +98,16 @@ def _shown(verdict: Verdict) -> str:
 def _table(verdicts: Sequence[Verdict]) -> str:
     """Problems per family, definition and status; violations; the slowest."""
     statuses = sorted({verdict.status for verdict in verdicts})
-    header = ["", "problems", *statuses, "warned of", "violations"]
+    header = ["", "problems", *statuses, "separated", "violations"]
     rows = [header]
     for kind in ("family", "definition", "penalty", "source", "twin", "model"):
         for name in sorted({getattr(verdict.problem, kind) for verdict in verdicts}):
             some = [verdict for verdict in verdicts if getattr(verdict.problem, kind) == name]
             rows.append(_row(f"{kind}: {name}", some, statuses))
+    for beyond in sorted({verdict.beyond for verdict in verdicts}):
+        some = [verdict for verdict in verdicts if verdict.beyond == beyond]
+        name = f"beyond the contract: {beyond}" if beyond else "inside the contract"
+        rows.append(_row(name, some, statuses))
     rows.append(_row("all", verdicts, statuses))
     widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
     lines = [

@@ -1,5 +1,8 @@
 """Judges an answer of the library by the recomputed mathematics.
 
+Inside the contract (`contract.py`) every problem has an answer, which must be right. Beyond
+it a refusal that names a column or a number is right, and so is a right answer.
+
 Tolerances are relative, and say what they are relative to:
 
 - the bound: `BOUND`, plus the rounding error of the recomputed value, which
@@ -13,6 +16,7 @@ Tolerances are relative, and say what they are relative to:
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,25 +27,39 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from tools.fuzz.columns import EPS, Coefficients, Columns, coefficients_of, columns_of, over
+from tools.fuzz.columns import (
+    EPS,
+    Coefficients,
+    Columns,
+    centered,
+    coefficients_of,
+    columns_of,
+    over,
+    weighted_mean,
+)
+from tools.fuzz.contract import has_no_model, outside
 from tools.fuzz.fitting import Answer, answer, second_answer
 from tools.fuzz.limits import limited
 from tools.fuzz.other_bounds import other_bound
 from tools.fuzz.peers import komiyama, zafar
-from tools.fuzz.problems import Problem, draw
-from tools.fuzz.reference import INDIVIDUAL, Value, unfairness
-from tools.fuzz.stationarity import is_flat, remaining_gain, undetermined
+from tools.fuzz.problems import BEYOND, Problem, draw
+from tools.fuzz.reference import INDIVIDUAL, unfairness
+from tools.fuzz.separation import is_separated
+from tools.fuzz.stationarity import RIDGE, remaining_gain
 from tools.fuzz.uses import USES, draw_use, examine_use
 from tools.fuzz.verdict import SLOW, STOP, Verdict
 
 Floats = NDArray[np.float64]
 BOUND, GAIN, ETA, AGREE = 1e-8, 1e-10, 1e-9, 1e-6
-# By which other bounds than on α may be met too well.
+# By which a bound may be met too well.
 LOOSE = 1e-6
+# Range of a linear predictor beyond which probabilities hardly change.
+FAR = 30.0
 # What the library says where moments, or rows that are not in memory, cannot do.
 REFUSALS = ("do not carry enough digits", "not in memory")
-# What it says of individual fairness where columns separate the responses.
-NO_LIMIT = "have no limit"
+REFUSED = (ValueError, TypeError)
+# A refusal names a column or a number, in one line.
+NAMED = re.compile(r"^[^\n]*('[^'\n]+'|\d)[^\n]*$")
 # Warnings that say that the answer is not the usual one.
 EXPECTED = ("DataWarning", "BoundWarning", "ConvergenceWarning", "UserWarning")
 
@@ -49,34 +67,56 @@ EXPECTED = ("DataWarning", "BoundWarning", "ConvergenceWarning", "UserWarning")
 def verdict_of(seed: int) -> Verdict:
     """Draw and examine one problem, on one thread."""
     with threadpool_limits(1):
-        return examine_use(draw_use(seed)) if seed >= USES else examine(draw(seed))
+        return examine_use(draw_use(seed)) if USES <= seed < BEYOND else examine(draw(seed))
 
 
 def examine(problem: Problem) -> Verdict:
     """Fit a problem and judge the answer."""
-    start = time.process_time()
+    beyond, start = outside(problem), time.process_time()
     try:
         with limited(STOP):
             first = answer(problem)
-    except (ValueError, TypeError) as error:
-        return Verdict(problem, "refused", note=str(error))
     except TimeoutError:
-        return Verdict(problem, "failed", (f"hangs: more than {STOP:g} s",), STOP)
+        return Verdict(problem, "failed", (f"hangs: more than {STOP:g} s",), STOP, beyond=beyond)
     except Exception as error:
-        return Verdict(problem, "failed", (f"{type(error).__name__}: {error}",))
+        found = wrong_refusal(problem, error)
+        status = "refused" if isinstance(error, REFUSED) else "failed"
+        return Verdict(problem, status, tuple(found), beyond=beyond, note=str(error))
     seconds = time.process_time() - start
-    found = [f"slow: {seconds:.0f} s"] if seconds > SLOW else []
+    found = [f"slow: {seconds:.1f} s"] if seconds > SLOW and not beyond else []
     found += judge(problem, first)
     try:
         with limited(STOP):
-            found += _compared(problem, first, second_answer(problem, first))
+            others = second_answer(problem, first)
+        with np.errstate(all="ignore"):
+            found += _compared(problem, first, others)
     except Exception as error:
-        refused = any(words in str(error) for words in REFUSALS)
-        # Next to separation one fit may see it and the other not.
-        if not (refused or (NO_LIMIT in str(error) and _nearly_separated(problem, first))):
+        if not any(words in str(error) for words in REFUSALS):
             found.append(f"{problem.source}, {problem.twin}: {type(error).__name__}: {error}")
     found = list(dict.fromkeys(found))
-    return Verdict(problem, first.model.status_, tuple(found), seconds, _separated(first))
+    return Verdict(problem, first.model.status_, tuple(found), seconds, _separated(first), beyond)
+
+
+def wrong_refusal(problem: Problem, error: Exception) -> list[str]:
+    """Return what is wrong with an error instead of an answer.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    error : Exception
+        What its fit raised.
+    """
+    # NumPy's error of singular matrices is a ValueError, too.
+    if not isinstance(error, REFUSED) or isinstance(error, np.linalg.LinAlgError):
+        return [f"{type(error).__name__}: {error}"]
+    if has_no_model(problem):
+        return []
+    if not outside(problem):
+        return [f"refused inside the contract: {error}"]
+    if not (isinstance(error, ValueError) and NAMED.match(str(error))):
+        return [f"refused without a column or a number: {type(error).__name__}: {error}"]
+    return []
 
 
 def judge(problem: Problem, first: Answer) -> list[str]:
@@ -104,20 +144,37 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
     columns = columns_of(problem, getattr(model, "classes_", None))
     fair = coefficients_of(model, columns)
     yield from _wrong_predictions(problem, model, columns, fair)
-    # Where the library says that something is amiss, its answer is not silent.
-    if not model.converged_ or _separated(first):
+    yield from _wrong_separation(problem, first, columns, fair)
+    if not _is_to_be_judged(problem, model):
+        if not outside(problem) and (model.status_, problem.blind) != ("infeasible", True):
+            yield f"{model.status_} inside the contract"
         return
+    small = _small(first, columns)
     if problem.has_other_bound:
-        yield from _wrong_other_bound(problem, first, columns, fair)
+        yield from _wrong_other_bound(problem, first, columns, small)
     elif problem.model == "ridge":
         yield from _wrong_bound(problem, first, columns, fair)
-        gain = remaining_gain(problem, columns, fair, float(model.lambda_))
+        gain = remaining_gain(problem, columns, fair, float(model.lambda_), small)
         if not gain <= GAIN:
             yield f"not stationary: another step gains {gain:.2g} of the deviance"
     elif problem.model == "komiyama":
         yield from _not_komiyama(problem, columns, fair)
     else:
-        yield from _not_zafar(problem, model, columns)
+        yield from _not_zafar(problem, model, columns, small)
+
+
+def _is_to_be_judged(problem: Problem, model: Any) -> bool:
+    """Whether a model claims to be an answer.
+
+    If minima jump as λ grows, a bound on means is met with what is left of it, and the model
+    that says so is still a minimum.
+    """
+    return bool(model.converged_) or (problem.bounds_means and model.status_ != "infeasible")
+
+
+def _small(found: Answer, columns: Columns) -> float:
+    """Return the ridge that the library adds where it says that data are separated."""
+    return RIDGE * float(columns.weight.sum()) if _separated(found) else 0.0
 
 
 # -------------------------------------------------------------------- checks
@@ -193,6 +250,29 @@ def _wrong_predictions(
         yield f"deviance_ is {model.deviance_:.10g}, recomputed {ours:.10g}"
 
 
+def _wrong_separation(
+    problem: Problem, first: Answer, columns: Columns, fair: Coefficients
+) -> Iterator[str]:
+    """Compare warnings of separation with linear programs."""
+    family, y, w = columns.likelihood.family, columns.likelihood.y, columns.weight
+    q, said = columns.S.shape[1], _separated(first)
+    S, U = columns.S, columns.U
+    if problem.blind or problem.model == "zafar":
+        S, U = S[:, :0], centered(columns.raw[:, q:], w)[0]
+    S, U = (over(Z, np.sqrt(weighted_mean(Z**2, w))) for Z in (S, U))
+    # A minimum that is far away cannot be told from none.
+    near = np.ptp(fair.eta(columns) - _offsets(columns, fair.eta(columns))) <= FAR
+    if said and near and not is_separated(family, np.hstack([S, U]), y):
+        yield "warns of separation, but the deviance has a minimum"
+    held = problem.predictor_penalty > 0.0 or (problem.has_other_bound and first.model.lambda_ > 0)
+    if said or held or problem.model != "ridge":
+        return
+    # A penalty on α leaves directions of U only.
+    free = U if first.model.lambda_ > 0.0 else np.hstack([S, U])
+    if is_separated(family, free, y):
+        yield "separated without a warning"
+
+
 def _wrong_bound(
     problem: Problem, first: Answer, columns: Columns, fair: Coefficients
 ) -> Iterator[str]:
@@ -200,14 +280,8 @@ def _wrong_bound(
     free = None
     if problem.definition in INDIVIDUAL:
         other = answer(replace(problem, unfairness=1.0))
-        if _separated(other) or not other.model.converged_:
-            return
         free = coefficients_of(other.model, columns)
-
-    def recomputed(model: Coefficients) -> Value | None:
-        return unfairness(problem.definition, columns, model, free)
-
-    value = recomputed(fair)
+    value = unfairness(problem.definition, columns, fair, free)
     if value is None or r == 1.0:
         return
     slack = BOUND + 2.0 * value.error  # of the library's number, and of ours
@@ -215,11 +289,8 @@ def _wrong_bound(
         yield f"bound {r:g} exceeded silently: {value.value:.10g}"
     elif (
         model.status_ == "converged"
-        and value.value < r - slack - _coarse(problem)
-        and not (first.warnings or is_flat(columns, fair))
-        and value.value
-        < r - slack - undetermined(problem, columns, fair, float(model.lambda_), recomputed)
-        and not _jumps(problem, model)
+        and value.value < r - slack - LOOSE - _coarse(problem)
+        and not (_explains_itself(first) or _is_ambiguous(problem, columns))
     ):
         yield f"bound {r:g} is said to bind, but the value is {value.value:.10g}"
     if abs(value.value - model.unfairness_) > slack:
@@ -227,17 +298,17 @@ def _wrong_bound(
 
 
 def _wrong_other_bound(
-    problem: Problem, first: Answer, columns: Columns, fair: Coefficients
+    problem: Problem, first: Answer, columns: Columns, small: float
 ) -> Iterator[str]:
     """Judge a bound on means, of a model without S, or given controls."""
     model, r = first.model, problem.unfairness
-    found = other_bound(problem, columns, _raw(model, columns))
-    value, flat = found.value(), is_flat(columns, fair)
+    found = other_bound(problem, columns, _raw(model, columns), small)
+    value = found.value()
     if value is not None and r < 1.0:
         slack = BOUND + 2.0 * value.error
         if not value.value <= r + slack:
             yield f"bound {r:g} exceeded silently: {value.value:.10g}"
-        binds = model.status_ == "converged" and not (first.warnings or flat)
+        binds = model.status_ == "converged" and not _explains_itself(first)
         if binds and value.value < r - slack - LOOSE:
             yield f"bound {r:g} is said to bind, but the value is {value.value:.10g}"
         if abs(value.value - model.unfairness_) > slack:
@@ -245,14 +316,6 @@ def _wrong_other_bound(
     gain = found.gain(float(model.lambda_))
     if not gain <= GAIN:
         yield f"not stationary: another step gains {gain:.2g} of the deviance"
-
-
-def _jumps(problem: Problem, model: Any) -> bool:
-    """Whether values jump at λ = 0: coefficients have no limit there, and any penalty ends that."""
-    penalty = float(model.lambda_ * np.sum(np.square(model.alpha_)))
-    if penalty > 1e-9 * abs(model.deviance_):
-        return False
-    return _separated(answer(replace(problem, unfairness=1.0)))
 
 
 def _coarse(problem: Problem) -> float:
@@ -275,12 +338,12 @@ def _not_komiyama(problem: Problem, columns: Columns, fair: Coefficients) -> Ite
         yield f"not the closed form: η differs by {gap / scale:.2g} of the deviation of y"
 
 
-def _not_zafar(problem: Problem, model: Any, columns: Columns) -> Iterator[str]:
+def _not_zafar(problem: Problem, model: Any, columns: Columns, small: float) -> Iterator[str]:
     eta = (columns.raw @ _all_coefficients(model, columns).T)[:, 0] + model.intercept_
     spread = _deviation(eta, columns.weight)
     if spread <= 1e-6 * float(np.abs(eta).max()):
         return  # constant predictions correlate with nothing
-    value, distance = zafar(problem, columns, eta)
+    value, distance = zafar(problem, columns, eta, small)
     if not value.value <= problem.unfairness + BOUND * 10.0 + value.error:
         yield f"bound {problem.unfairness:g} exceeded silently: {value.value:.10g}"
     if not distance <= 1e-4:
@@ -299,16 +362,12 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
                 yield "the saved model predicts differently"
             continue
         columns = columns_of(problem, getattr(model, "classes_", None))
-        with np.errstate(all="ignore"):
-            flat = _separated(first) or is_flat(columns, coefficients_of(model, columns))
-        if flat or not (model.converged_ and other.model.converged_):
+        if not (model.converged_ and other.model.converged_) or _is_ambiguous(problem, columns):
             continue
-        if _is_ambiguous(problem, columns):
-            continue
-        if problem.definition.startswith("mean-") and _fits_any_rows(columns) and name != "scaled":
+        if problem.bounds_means and _fits_any_rows(columns) and name != "scaled":
             # Bounds on means then have several minima (docs/model.md): each is judged by itself.
-            fair = coefficients_of(other.model, columns)
-            for violation in _wrong_other_bound(problem, other, columns, fair):
+            small = _small(other, columns)
+            for violation in _wrong_other_bound(problem, other, columns, small):
                 yield f"{name}: {violation}"
             continue
         agree = AGREE + 1e3 * columns.digits + _coarse(problem)
@@ -410,16 +469,17 @@ def _flat(eta: Floats) -> Floats:
 
 
 def _offsets(columns: Columns, eta: Floats) -> Floats:
-    return columns.offset if eta.shape[1] == 1 else columns.offset[:, None]
+    return columns.offset if eta.ndim == 1 or eta.shape[1] == 1 else columns.offset[:, None]
 
 
-def _nearly_separated(problem: Problem, first: Answer) -> bool:
-    """Whether the unconstrained model has directions without curvature."""
-    columns = columns_of(problem, getattr(first.model, "classes_", None))
-    free = answer(replace(problem, unfairness=1.0)).model
-    with np.errstate(all="ignore"):
-        return is_flat(columns, coefficients_of(free, columns))
+def _explains_itself(found: Answer) -> bool:
+    """Whether there is a warning besides that of separation, such as of several crossings."""
+    return any(not _is_of_separation(text) for _, text in found.warnings)
 
 
 def _separated(found: Answer) -> bool:
-    return found.warned_of("separate the responses") or found.warned_of("decide the response alone")
+    return any(_is_of_separation(text) for _, text in found.warnings)
+
+
+def _is_of_separation(text: str) -> bool:
+    return "separate the responses" in text or "decide the response alone" in text

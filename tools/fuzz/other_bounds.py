@@ -53,7 +53,7 @@ class OtherBound:
     penalty: Callable[[], float]
 
 
-def other_bound(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
+def other_bound(problem: Problem, columns: Columns, raw: Floats, small: float = 0.0) -> OtherBound:
     """Return value and stationarity of a model.
 
     Parameters
@@ -64,10 +64,12 @@ def other_bound(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
         Its rows.
     raw : ndarray of shape (m, 1+q+p)
         Levels and coefficients of [S, X], zero for S in blind models.
+    small : float
+        Ridge on all columns in standard deviations, of separated data.
     """
     if problem.controls and not problem.blind:
-        return _given_controls(problem, columns, raw)
-    model = _Model(problem, columns, raw)
+        return _given_controls(problem, columns, raw, small)
+    model = _Model(problem, columns, raw, small)
     return OtherBound(model.share, model.gain, model.penalty)
 
 
@@ -151,6 +153,7 @@ class _Model:
     problem: Problem
     columns: Columns
     raw: Floats
+    small: float
 
     @property
     def _eta(self) -> Floats:
@@ -160,7 +163,7 @@ class _Model:
 
     @property
     def _bounds_means(self) -> bool:
-        return self.problem.definition in ("mean-parity", "mean-opportunity")
+        return self.problem.bounds_means
 
     @property
     def _bounded(self) -> tuple[Floats, Callable[[Floats], Floats]]:
@@ -213,7 +216,7 @@ class _Model:
         return self._form.share(self._bounded[0], self.columns.digits)
 
     def _design(self) -> tuple[Floats, Floats, Floats]:
-        """Return [1, S, U] or [1, C, X], what λ₂ multiplies, and the coefficients it is on."""
+        """Return [1, S, U] or [1, C, X], the ridge on each column, and the coefficients."""
         columns, problem, q = self.columns, self.problem, self.columns.S.shape[1]
         ones = np.ones((len(columns.S), 1 if columns.likelihood.has_intercept else 0))
         C, q, w = self._controls, q + problem.controls, columns.weight
@@ -223,17 +226,25 @@ class _Model:
             others = residual(C, residual(C, X, w), w)
         deviations = np.sqrt(weighted_mean(others**2, columns.weight))
         beside = C if problem.blind else columns.S
-        first = np.hstack([ones, _scaled(beside, w)])
+        beside = _scaled(beside, w)
+        first = np.hstack([ones, beside])
         unit = deviations if problem.standardize else np.ones_like(deviations)
         ratio = over(unit, deviations)
         beta = self.raw[:, 1 + q :].T * deviations[:, None]
         Z = np.hstack([first, over(others, deviations)])
-        none = np.zeros(first.shape[1])
-        ridge = problem.predictor_penalty * np.concatenate([none, ratio**2])
-        return Z, ridge, np.vstack([np.zeros((first.shape[1], len(self.raw))), beta])
+        ridge = np.concatenate(
+            [
+                np.zeros(ones.shape[1]),
+                np.full(beside.shape[1], self.small),
+                problem.predictor_penalty * ratio**2 + self.small,
+            ]
+        )
+        eta = self._eta - columns.offset[:, None]
+        on_beside = _regressed(beside, eta - others @ self.raw[:, 1 + q :].T, w)
+        return Z, ridge, np.vstack([np.zeros((ones.shape[1], len(self.raw))), on_beside, beta])
 
     def penalty(self) -> float:
-        """Return λ₂R."""
+        """Return λ₂R, with the ridge of separated data."""
         _, ridge, T = self._design()
         return float(ridge @ (T * T).sum(axis=1))
 
@@ -272,6 +283,12 @@ def _scaled(Z: Floats, w: Floats) -> Floats:
     return over(Z, np.sqrt(weighted_mean(Z**2, w)))
 
 
+def _regressed(Z: Floats, values: Floats, w: Floats) -> Floats:
+    """Return the shortest coefficients of a weighted regression on centered columns."""
+    root = np.sqrt(w)[:, None]
+    return np.linalg.lstsq(root * Z, root * (values - weighted_mean(values, w)), rcond=1e-9)[0]
+
+
 def _gain(
     columns: Columns,
     H: Floats,
@@ -305,7 +322,7 @@ def _gain(
 # -------------------------------------------------------------------- controls
 
 
-def _given_controls(problem: Problem, columns: Columns, raw: Floats) -> OtherBound:
+def _given_controls(problem: Problem, columns: Columns, raw: Floats, small: float) -> OtherBound:
     """Judge the model in residuals on the controls: a bound on S̃ as usual, free controls."""
     w, q, c = columns.weight, columns.S.shape[1], problem.controls
     X, _ = centered(columns.raw[:, q:], w)
@@ -334,7 +351,7 @@ def _given_controls(problem: Problem, columns: Columns, raw: Floats) -> OtherBou
         return _deviance_share(given, rest, alpha, beta)
 
     def gain(lambda_: float) -> float:
-        return _gain_given(problem, given, C, eta, alpha, beta, lambda_)
+        return _gain_given(problem, given, C, eta, alpha, beta, lambda_, small)
 
     def penalty() -> float:
         unit = np.sqrt(weighted_mean(U**2, w)) if problem.standardize else np.ones(len(beta))
@@ -368,10 +385,12 @@ def _gain_given(
     alpha: Floats,
     beta: Floats,
     lambda_: float,
+    small: float,
 ) -> float:
     likelihood, w, m = columns.likelihood, columns.weight, eta.shape[1]
     ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
-    free = np.hstack([ones, _scaled(C, w)])
+    scaled = _scaled(C, w)
+    free = np.hstack([ones, scaled])
     deviations = [np.sqrt(weighted_mean(Z**2, w)) for Z in (columns.S, columns.U)]
     S, U = (over(Z, sd) for Z, sd in zip((columns.S, columns.U), deviations, strict=True))
     held = np.isinf(lambda_) or problem.unfairness == 0.0
@@ -381,11 +400,16 @@ def _gain_given(
     ]
     weights = (0.0 if held else lambda_, problem.predictor_penalty)
     ridge = np.concatenate(
-        [np.zeros(free.shape[1]), *(x * ratio**2 for x, ratio in zip(weights, ratios, strict=True))]
+        [
+            np.zeros(ones.shape[1]),
+            np.full(C.shape[1], small),
+            *(small + x * ratio**2 for x, ratio in zip(weights, ratios, strict=True)),
+        ]
     )
     T = np.vstack(
         [
-            np.zeros((free.shape[1], m)),
+            np.zeros((ones.shape[1], m)),
+            _regressed(scaled, eta - columns.S @ alpha - columns.U @ beta, w),
             alpha * deviations[0][:, None],
             beta * deviations[1][:, None],
         ]

@@ -34,11 +34,14 @@ def komiyama(problem: Problem, columns: Columns) -> Floats | None:
     return (level + on_S * np.sqrt(r) * t / a + on_U * np.sqrt(1.0 - r) * t / b)[:, 0]
 
 
-def zafar(problem: Problem, columns: Columns, eta: Floats) -> tuple[Value, float]:
+def zafar(
+    problem: Problem, columns: Columns, eta: Floats, small: float = 0.0
+) -> tuple[Value, float]:
     """Return max |COR(Sⱼ, η)|, and how far the gradient is from a sum of active constraints.
 
     At the optimum dD/db = −Σ νⱼ·sign(corⱼ)·COV(X, Sⱼ) with νⱼ ≥ 0 for the attributes
-    at the bound; the distance is relative to the gradient of the null model.
+    at the bound; the distance is relative to the gradient of the null model. `small` is the
+    ridge on separated data.
     """
     w, likelihood = columns.weight, columns.likelihood
     X, _ = centered(columns.raw[:, columns.S.shape[1] :], w)
@@ -53,7 +56,9 @@ def zafar(problem: Problem, columns: Columns, eta: Floats) -> tuple[Value, float
     C = (X.T @ (w[:, None] * S))[:, active] / total
     normals = np.hstack([C, -C]) if r == 0.0 else C * np.sign(cor[active])
     g, null = (likelihood.gradient(v) for v in (eta + columns.offset, 0.0 * eta + _level(columns)))
-    target = -X.T @ g / total
+    root = np.sqrt(w)
+    b = np.linalg.lstsq(root[:, None] * X, root * (eta - np.average(eta, weights=w)), rcond=1e-9)[0]
+    target = -(X.T @ g + 2.0 * small * b) / total
     scale = np.sqrt((null**2 / w).sum() / total)
     if normals.shape[1] == 0:
         return largest, float(np.abs(target).max(initial=0.0) / scale)

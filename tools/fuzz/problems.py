@@ -63,10 +63,13 @@ OTHERS = {
     "same-outcome": 0.05,
     "closeness": 0.05,
 }
+# Seeds from here on draw data that the library may refuse, of a problem with a smaller seed.
+BEYOND = 3 * 10**9
+BEYOND_LIMITS = ("units", "response", "weights", "offset")
 CLASSES = ("binomial", "multinomial")
 # Families whose offsets are logarithms of exposures.
 LOG_LINKS = ("poisson", "gamma", "tweedie")
-VIF_WARNING = {"none": 0.55, "permuted": 0.15, "scaled": 0.15, "saved": 0.15}
+TWINS = {"none": 0.55, "permuted": 0.15, "scaled": 0.15, "saved": 0.15}
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,12 @@ class Problem:
     @property
     def has_other_bound(self) -> bool:
         """Whether something else than α is bounded, with a penalty of its own."""
-        return self.blind or self.controls > 0 or self.definition.startswith("mean-")
+        return self.blind or self.controls > 0 or self.bounds_means
+
+    @property
+    def bounds_means(self) -> bool:
+        """Whether predicted means are bounded."""
+        return self.definition.startswith("mean-")
 
     @property
     def label(self) -> str:
@@ -159,7 +167,32 @@ def with_squares(Z: Floats) -> Floats:
 
 def draw(seed: int) -> Problem:
     """Return the problem of a seed."""
+    if seed >= BEYOND:
+        return _beyond(draw(seed - BEYOND), seed)
     return _with_other_bound(_draw(seed)) if seed >= OTHER else _draw(seed)
+
+
+def _beyond(problem: Problem, seed: int) -> Problem:
+    """Make the data of a problem absurd, in one way."""
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(BEYOND_LIMITS))
+    n = len(problem.X)
+    changes: dict[str, Any] = {"seed": seed, "traits": (*problem.traits, f"beyond: {kind}")}
+    if kind == "units":
+        powers = rng.choice([-12.0, 0.0, 12.0], problem.S.shape[1])
+        changes |= {"S": problem.S * 10.0**powers, "standardize": problem.model != "ridge"}
+        changes["twin"] = _possible(problem.twin, problem.maps, changes["standardize"])
+    elif kind == "weights":
+        # One row, or a few, with all of the weight.
+        changes["weight"] = np.where(rng.random(n) < 2.0 / n, 1.0, 10.0 ** rng.uniform(-14, -9, n))
+    elif kind == "offset" and problem.model == "ridge":
+        changes["offset"] = rng.normal(size=n) * 10.0 ** rng.uniform(1.5, 3.0)
+    elif problem.family in ("gaussian", "gamma", "tweedie"):
+        # Multiples of ε: a response whose digits are rounding.
+        changes["y"] = 1.0 + 2.0**-52 * np.round(8.0 * rng.random(n))
+    elif problem.family == "poisson":
+        changes["y"] = problem.y * 10.0 ** rng.integers(12, 17)
+    return replace(problem, **changes)
 
 
 def _with_other_bound(problem: Problem) -> Problem:
@@ -217,7 +250,7 @@ def _draw(seed: int) -> Problem:
     ):
         source = "parquet"
     maps = _pick(rng, MAPS) if model == "ridge" else "none"
-    twin = _pick(rng, VIF_WARNING)
+    twin = _pick(rng, TWINS)
     standardize = bool(rng.random() < 0.85) or model != "ridge"
     return Problem(
         seed=seed,

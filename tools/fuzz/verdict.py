@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # Processor seconds of one problem.
-SLOW, STOP = 10.0, 30.0
+SLOW, STOP = 2.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,9 @@ class Verdict:
     seconds : float
         Processor time of the fit.
     separated : bool
-        Whether the library warned that the data are separated or decided by single levels.
+        Whether the library warned that the data are separated.
+    beyond : str
+        Which limits of the contract the data exceed; empty inside it.
     """
 
     problem: Any
@@ -32,4 +34,5 @@ class Verdict:
     violations: tuple[str, ...] = ()
     seconds: float = 0.0
     separated: bool = False
+    beyond: str = ""
     note: str = field(default="", repr=False)

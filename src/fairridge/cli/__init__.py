@@ -6,11 +6,11 @@ import io
 import sys
 from collections.abc import Sequence
 
+from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.interruption import INTERRUPTION, ignore_from_now_on
 
 __all__ = ["main"]
 
-INTERRUPTED = 130
 MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
 
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         sys.stderr.write("fairridge: interrupted.\n")
-        code = INTERRUPTED
+        code = ExitCode.INTERRUPTED
     if arguments is None:  # the program ends here
         ignore_from_now_on()
     return code

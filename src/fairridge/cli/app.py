@@ -17,13 +17,11 @@ from fairridge.cli.demonstration import demo
 from fairridge.cli.deploying import export, reasons
 from fairridge.cli.errors import as_options, explain, notes
 from fairridge.cli.examples import epilog
+from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.fitting import fit, path
 from fairridge.cli.interruption import INTERRUPTION
 from fairridge.cli.predicting import predict
 from fairridge.cli.reporting import report
-
-# What the parser makes of Ctrl-C.
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="fairridge",
@@ -82,7 +80,7 @@ def run(arguments: list[str]) -> int:
         with notes(write):
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)
             sys.stdout.flush()
-        if code == INTERRUPTED:
+        if code == ExitCode.INTERRUPTED:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except typer.Abort:  # the input ended at a question

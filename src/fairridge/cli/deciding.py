@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from fairridge.arguments import check_option
 from fairridge.cli.column_types import is_text, kinds_of_model, typed
-from fairridge.cli.errors import NOT_GRANTED, BadInputError
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.model_values import bounds_of, top_of
@@ -121,7 +122,7 @@ def choose(
         lambda: _answer(choice, wanted, training, held_out) | {"saved": saved},
         lambda: _show(choice, training, held_out, unsaved=out is not None and saved is None),
         saved=(saved,),
-        code=0 if choice.granted else NOT_GRANTED,
+        code=0 if choice.granted else ExitCode.NOT_GRANTED,
     )
 
 

@@ -11,10 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-BAD_INPUT = 2
-FAILED = 1
-# Done, and the answer is no.
-NOT_GRANTED = 3
+from fairridge.cli.exit_codes import ExitCode
 
 # Arguments of the library, as its messages write them: name=…, name='value', name=5, name=.
 ARGUMENT = re.compile(
@@ -40,15 +37,16 @@ def explain(error: Exception) -> tuple[str, int] | None:
     `OSError` for files, and the parser its own exceptions for bad usage.
     """
     if hasattr(error, "format_message"):
-        return _usage(error), BAD_INPUT
+        return _usage(error), ExitCode.BAD_INPUT
     if isinstance(error, ImportError) and not isinstance(error, ModuleNotFoundError):
-        return _one_line(str(error)), FAILED  # an extra is missing, and the message names it
+        # An extra is missing, and the message names it.
+        return _one_line(str(error)), ExitCode.FAILED
     if isinstance(error, BadInputError):
-        return _one_line(str(error)), BAD_INPUT
+        return _one_line(str(error)), ExitCode.BAD_INPUT
     if isinstance(error, OSError):
-        return _one_line(_of_file(error)), BAD_INPUT
+        return _one_line(_of_file(error)), ExitCode.BAD_INPUT
     if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):
-        return _one_line(str(error)), BAD_INPUT
+        return _one_line(str(error)), ExitCode.BAD_INPUT
     return None
 
 

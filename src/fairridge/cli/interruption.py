@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 # Seconds after which an exception that came at a bad moment is raised again.
-AGAIN = 0.02
+RETRY_SECONDS = 0.02
 
 
 class Interruption:
@@ -53,7 +53,7 @@ class Interruption:
         if not isinstance(ignored.exc_value, KeyboardInterrupt):
             hook(ignored)
             return
-        self._again = threading.Timer(AGAIN, _interrupt)
+        self._again = threading.Timer(RETRY_SECONDS, _interrupt)
         self._again.daemon = True
         self._again.start()
 

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from fairridge._notebook import SHOWN_ROWS
 from fairridge.cli.option_groups import ModelOptions
 from fairridge.cli.terminal import facts, note, say, table
 from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
 
-MOST_ROWS = 20
 # Bounds whose models a screen shows.
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
 
@@ -35,7 +35,7 @@ def show_model(model: Any, everything: bool) -> None:
     summary = model.summary()
     facts(summary.title, summary.facts)
     rows = summary.coefficients
-    shown = rows if everything else rows[:MOST_ROWS]
+    shown = rows if everything else rows[:SHOWN_ROWS]
     table(
         "\nCoefficients",
         ["column", "role", "coef", "raw coef", "S explains"],
@@ -66,7 +66,7 @@ def show_path(path: Any) -> None:
             path.unfairness, path.achieved, path.score, path.lambda_, path.status, strict=True
         )
     ]
-    if len(rows) > MOST_ROWS:
+    if len(rows) > SHOWN_ROWS:
         nearest = {int(abs(path.unfairness - r).argmin()) for r in SHORT_PATH}
         rows = [rows[k] for k in sorted(nearest)]
     table(

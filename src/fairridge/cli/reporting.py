@@ -184,7 +184,8 @@ def _facts(contents: Any) -> dict[str, Any]:
 
 def _inference(contents: Any) -> dict[str, Any]:
     """Return standard errors, the interval in the population and the certificate."""
-    from fairridge.reports.html.evidence import CONFIDENCE, coefficient_errors
+    from fairridge.metrics.intervals import CONFIDENCE
+    from fairridge.reports.html.evidence import coefficient_errors
 
     inference, keys = contents.inference, ("error", "low", "high")
     errors = coefficient_errors(inference, "raw")

@@ -7,12 +7,11 @@ from typing import Any
 from fairridge.cli.column_types import is_text
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source
+from fairridge.data.groups import MAX_CATEGORIES
 
 CLASSES = ("binomial", "multinomial")
-# Text with more values than this is a name, a date or a comment, not a response.
-MOST_CLASSES = 20
 # Whole numbers whose median is at most this are counts.
-COUNTS = 5
+MAX_COUNT_MEDIAN = 5
 
 
 def choose_family(
@@ -65,7 +64,7 @@ def _guess(column: Any, name: str) -> tuple[str, str]:
             raise BadInputError(
                 f"the response {name!r} holds {column.type}; a number or classes are needed."
             )
-        if len(values) > MOST_CLASSES:
+        if len(values) > MAX_CATEGORIES:
             raise BadInputError(
                 f"the response {name!r} is text with {len(values)} different values, such as "
                 f"{values[0].as_py()!r}; a number or few classes are needed: choose another "
@@ -77,7 +76,7 @@ def _guess(column: Any, name: str) -> tuple[str, str]:
         return "binomial", f"{name} has the two values {_classes(values)}"
     whole = types.is_integer(column.type) or pc.all(pc.equal(column, pc.floor(column))).as_py()
     smallest, median = pc.min(column).as_py(), pc.quantile(column, 0.5)[0].as_py()
-    if whole and smallest == 0 and median <= COUNTS:
+    if whole and smallest == 0 and median <= MAX_COUNT_MEDIAN:
         return "poisson", f"{name} holds small counts"
     return "gaussian", f"{name} is a number"
 
@@ -94,7 +93,7 @@ def _check_family(family: str, guess: str, column: Any, name: str) -> None:
                 f"--family binomial needs two classes, but {name!r} has {size} different values; "
                 "use another --family or --response."
             )
-        if size > max(MOST_CLASSES, 2) and guess not in CLASSES:
+        if size > max(MAX_CATEGORIES, 2) and guess not in CLASSES:
             raise BadInputError(
                 f"--family {family} needs classes, but {name!r} has {size} different numbers; "
                 "use another --family or --response."

@@ -18,7 +18,7 @@ from fairridge.cli.response_families import check_exposure, choose_family
 from fairridge.cli.training_data import Data, read_data, roles_of
 
 # Rows from which the family is guessed.
-FIRST_ROWS = 10_000
+GUESSED_ROWS = 10_000
 
 
 def is_stream(name: str, stream: bool) -> bool:
@@ -122,7 +122,7 @@ def _first_rows(name: str) -> Source:
     file = find_files(name)[0]
     try:
         with pq.ParquetFile(file.place, filesystem=file.system) as opened:
-            batch = next(opened.iter_batches(FIRST_ROWS), None)
+            batch = next(opened.iter_batches(GUESSED_ROWS), None)
             empty = opened.schema_arrow.empty_table()
     except pa.ArrowException as error:
         raise BadInputError(f"{file.path} is not a sound Parquet file: {error}") from error

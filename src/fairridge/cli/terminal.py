@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 # Seconds before a bar shows up; what is faster needs none.
-PATIENCE = 0.7
+BAR_DELAY = 0.7
 # Seconds before a line says that something is under way, if no bar can be shown.
-LONG = 2.0
+NOTE_DELAY = 2.0
 
 
 def _console() -> Console:
@@ -143,9 +143,11 @@ def progress(text: str) -> Iterator[Callable[[str, int, int], None]]:
         bar.update(task, description=f"{text}: {stage}", completed=done, total=total)
 
     late = (
-        threading.Timer(PATIENCE, bar.start)
+        threading.Timer(BAR_DELAY, bar.start)
         if sys.stderr.isatty()
-        else threading.Timer(LONG, note, [f"… {text}, which takes more than {LONG:g} seconds"])
+        else threading.Timer(
+            NOTE_DELAY, note, [f"… {text}, which takes more than {NOTE_DELAY:g} seconds"]
+        )
     )
     late.daemon = True
     late.start()

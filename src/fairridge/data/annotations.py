@@ -15,14 +15,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 # Larger numbers overflow as soon as something is multiplied by them.
-LARGEST = 1e300
+LARGEST_NUMBER = 1e300
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is one real number of a size that can be calculated with."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= LARGEST  # False for NaN
+    return abs(value) <= LARGEST_NUMBER  # False for NaN
 
 
 def conforms(value: Any, hint: Any) -> bool:
@@ -77,7 +77,7 @@ def _floats(value: Any, inside: tuple[Any, ...]) -> bool:
     return (
         isinstance(value, np.ndarray)
         and value.dtype == np.float64
-        and bool((np.abs(value) <= LARGEST).all())
+        and bool((np.abs(value) <= LARGEST_NUMBER).all())
     )
 
 

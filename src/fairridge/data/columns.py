@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, count, pairwise, product
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ Base = Literal["most-frequent"] | Mapping[str, Any] | None
 Missing = Literal["error", "level"]
 
 # Weights that differ by no more than sums in another order do are equal.
-EQUAL = 1e-9
+WEIGHT_TOLERANCE = 1e-9
 # The level of rows whose own levels are rare.
 OTHER = "(other)"
 # Between the names of columns that are multiplied.
@@ -48,6 +48,8 @@ class NumericColumn:
 
     name: str
 
+    width: ClassVar[int] = 1  # number of encoded columns
+
     @property
     def encoded_names(self) -> tuple[str, ...]:
         """Names of the encoded columns."""
@@ -60,6 +62,8 @@ class FilledColumn:
 
     name: str  # the input column
     mean: float  # weighted mean of the values that were there at fit
+
+    width: ClassVar[int] = 2  # number of encoded columns
 
     @property
     def encoded_names(self) -> tuple[str, ...]:
@@ -145,7 +149,7 @@ class CategoricalColumn:
             return replace(self, base=self._place(base[self.name], possible))
         if base != "most-frequent" or not possible:
             return self
-        largest = max(self.shares[k] for k in possible) * (1.0 - EQUAL)
+        largest = max(self.shares[k] for k in possible) * (1.0 - WEIGHT_TOLERANCE)
         return replace(self, base=next(k for k in possible if self.shares[k] >= largest))
 
     def _place(self, level: Any, possible: Sequence[int]) -> int:
@@ -295,7 +299,7 @@ class Encoding:
         others = dict(self.renamed)
         names = [name for column in self.columns for name in column.encoded_names]
         names += [CROSS.join(names[k] for k in product) for product in self.products]
-        return tuple(others.get(k, name) for k, name in enumerate(names))
+        return tuple(map(others.get, range(len(names)), names))
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
@@ -316,7 +320,7 @@ class Encoding:
     @property
     def _own_places(self) -> list[tuple[int, ...]]:
         """Positions of the encoded columns of each column."""
-        ends = np.cumsum([0, *(len(column.encoded_names) for column in self.columns)]).tolist()
+        ends = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
         return [tuple(range(*pair)) for pair in pairwise(ends)]
 
     def with_intersections(
@@ -369,7 +373,7 @@ class Encoding:
         for column in self.columns:
             if isinstance(column, CategoricalColumn):
                 columns |= {start + k - (k > column.base) for k in column.empty}
-            start += len(column.encoded_names)
+            start += column.width
         return frozenset(columns)
 
     @property
@@ -384,9 +388,7 @@ class Encoding:
     @property
     def all_numeric(self) -> bool:
         """Whether every column encodes to itself, and there are no others."""
-        return not self.products and all(
-            isinstance(column, NumericColumn) for column in self.columns
-        )
+        return not self.products and {NumericColumn}.issuperset(map(type, self.columns))
 
     def pieces(self, table: Table, positions: Sequence[int], unknown: Unknown) -> tuple[Piece, ...]:
         """Encode the columns of a table at these positions, one per column of this encoding."""
@@ -455,7 +457,7 @@ def encode_columns(
         See `CategoricalColumn.learn`.
     """
     if table.is_numeric_array and missing == "error":
-        return Encoding(tuple(NumericColumn(table.label(position)) for position in positions))
+        return Encoding(tuple(map(NumericColumn, map(table.label, positions))))
     options = min_frequency, missing, base
     return Encoding(tuple(_learn(table, position, weight, *options) for position in positions))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,9 @@ from fairridge.exceptions import DataWarning
 # Levels of a column beyond which it is a key, an amount or a date rather than a category.
 MAX_LEVELS = 1000
 # So few levels are categories even if every row has its own.
-FEW_LEVELS = 10
+MIN_ALLOWED_LEVELS = 10
 # Rows below which distinct numbers are not taken for keys.
-FEWEST_KEYS = 100
+MIN_KEY_ROWS = 100
 
 Pieces = tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
@@ -56,12 +57,12 @@ class Design:
     n_columns: int  # number of columns of X at fit
     separate: bool  # whether S came as `sensitive_features` instead of as columns of X
 
-    @property
+    @cached_property
     def columns(self) -> tuple[ColumnEncoding, ...]:
         """How each input column of S, then of X, becomes numbers, before any map."""
         return self.sensitive.inner.columns + self.predictors.inner.columns
 
-    @property
+    @cached_property
     def encoded_names(self) -> tuple[str, ...]:
         """Encoded names of S, then of X."""
         return self.sensitive.names + self.predictors.names
@@ -82,7 +83,7 @@ class Design:
                 (self.predictors.inner, self.positions_predictors),
             )
             for position in (
-                *np.repeat(positions, [len(c.encoded_names) for c in encoding.columns]),
+                *np.repeat(positions, [c.width for c in encoding.columns]),
                 # Products of intersections come last.
                 *[self.n_columns] * len(encoding.products),
             )
@@ -108,7 +109,7 @@ class Design:
                 "controls are columns of X, and predictor_map makes features of all of them; "
                 "leave one of the two out."
             )
-        ends = np.cumsum([0, *(len(column.encoded_names) for column in self.predictors.columns)])
+        ends = np.cumsum([0, *(column.width for column in self.predictors.columns)])
         columns: list[int] = []
         for position in column_positions(controls, self.names, self.n_columns, "controls"):
             if position not in self.positions_predictors:
@@ -140,7 +141,8 @@ class Design:
     @property
     def is_mapped(self) -> bool:
         """Whether S or X is mapped to features."""
-        return any(isinstance(e, MappedEncoding) for e in (self.sensitive, self.predictors))
+        mapped = isinstance(self.sensitive, MappedEncoding)
+        return mapped or isinstance(self.predictors, MappedEncoding)
 
     def with_maps(
         self,
@@ -245,7 +247,7 @@ class Design:
 
 def most_levels(n_rows: int | None, maximum: int = MAX_LEVELS) -> int:
     """Return how many levels a column of so many rows may have."""
-    return maximum if n_rows is None else min(maximum, max(FEW_LEVELS, n_rows // 2))
+    return maximum if n_rows is None else min(maximum, max(MIN_ALLOWED_LEVELS, n_rows // 2))
 
 
 def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LEVELS) -> None:
@@ -281,7 +283,9 @@ def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LE
 def warn_of_keys(table: Table, design: Design) -> None:
     """Warn of whole numbers that are all distinct, or increase from row to row, as keys do."""
     n, encoding = table.shape[0], design.predictors.inner
-    if n < FEWEST_KEYS or table.on_device or table.is_sparse:
+    if n < MIN_KEY_ROWS or table.on_device or table.is_sparse:
+        return
+    if table.is_numeric_array and table.source.dtype.kind not in "iu":
         return
     keys = []
     for column, position in zip(encoding.columns, design.positions_predictors, strict=True):
@@ -297,7 +301,7 @@ def warn_of_keys(table: Table, design: Design) -> None:
 
 
 def _are_keys(values: NDArray[Any]) -> bool:
-    start = values[:FEWEST_KEYS]
+    start = values[:MIN_KEY_ROWS]
     rising = bool((np.diff(start) >= 0).all())
     if not rising and len(np.unique(start)) < len(start):
         return False
@@ -324,8 +328,7 @@ def locate_sensitive(
         source = S
     else:
         chosen, _ = sensitive_positions(sensitive, X.names, X.shape[1])
-        taken = set(chosen)
-        rest = tuple(k for k in everything if k not in taken)
+        rest = tuple(sorted(set(everything).difference(chosen)))
         source = X
     return source, chosen, rest
 

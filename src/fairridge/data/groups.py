@@ -18,8 +18,9 @@ from fairridge.data.columns import (
 )
 from fairridge.data.rows import Indicators, Piece
 
-# A numeric attribute with more distinct values than this measures something; it names no groups.
-MOST_VALUES = 20
+# Distinct values beyond which a column names no groups or classes: numbers measure something, and
+# text is a name, a date or a comment.
+MAX_CATEGORIES = 20
 
 
 def attribute_values(pieces: Sequence[Piece]) -> Floats:
@@ -52,7 +53,7 @@ def require_discrete(values: Floats, pieces: Sequence[Piece], names: Sequence[st
             if not np.isfinite(values[:, column + k]).all():
                 raise ValueError(missing_message(names[start + k]))
             distinct = len(np.unique(values[:, column + k]))
-            if distinct > MOST_VALUES:
+            if distinct > MAX_CATEGORIES:
                 raise ValueError(
                     f"sensitive column {names[start + k]!r} has {distinct} distinct numbers, but "
                     "this model needs groups: cut it into intervals first, or pass it as text "

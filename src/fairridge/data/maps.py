@@ -120,7 +120,7 @@ def _mapped(
     numeric = [
         k == 0 and not isinstance(column, CategoricalColumn)
         for column in encoding.columns
-        for k in range(len(column.encoded_names))
+        for k in range(column.width)
     ]
     found = tuple(k for k in everything if numeric[k] and len(np.unique(columns[:, k])) > 2)
     if not found:

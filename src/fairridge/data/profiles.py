@@ -19,7 +19,7 @@ from fairridge.data.rows import Indicators, Piece, Slab
 
 # Rows whose numbers are looked at. Those of rows elsewhere travel; the shares between deciles of
 # so many still have standard errors of one percent.
-MOST_ROWS, MOST_TRAVELING = 4096, 1024
+PROFILE_ROWS, TRAVELING_PROFILE_ROWS = 4096, 1024
 DECILES = np.arange(1, 10) / 10
 
 
@@ -67,7 +67,7 @@ class NumberSample:
 
     @classmethod
     def of(
-        cls, pieces: Sequence[Piece], n_rows: int, weight: Floats | None, most: int = MOST_ROWS
+        cls, pieces: Sequence[Piece], n_rows: int, weight: Floats | None, most: int = PROFILE_ROWS
     ) -> NumberSample:
         """Take evenly spaced rows in memory."""
         stride = 1 << max(0, int(np.ceil(np.log2(max(n_rows, 1) / most))))
@@ -122,7 +122,7 @@ def column_profiles(
             continue
         if sample is not None:
             profiles.append(ColumnProfile(column.name, (), *numbers[k], len(sample.weight)))
-        k += len(column.encoded_names)  # a number that may be missing has another column
+        k += column.width  # a number that may be missing has another column
     return tuple(profiles)
 
 
@@ -145,7 +145,7 @@ def shares_of_means(columns: Sequence[ColumnEncoding], means: Floats) -> list[Fl
     """Return the same from the means of all encoded columns."""
     shares, start = [], 0
     for column in columns:
-        stop = start + len(column.encoded_names)
+        stop = start + column.width
         if isinstance(column, CategoricalColumn):
             part = means[start:stop]
             shares.append(_with_base(column, part, 1.0 - part.sum()))

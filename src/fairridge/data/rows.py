@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -16,9 +17,6 @@ from scipy import sparse
 
 from fairridge._typing import Booleans, Floats, Integers
 
-# Share of rows in which a column is not zero, above which it takes less memory as a dense one.
-DENSE = 0.5
-
 
 @dataclass(frozen=True)
 class Slab:
@@ -26,7 +24,7 @@ class Slab:
 
     values: NDArray[Any]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Number of encoded columns."""
         return int(self.values.shape[1])
@@ -109,7 +107,8 @@ def sparse_pieces(values: sparse.csr_array) -> tuple[Piece, ...]:
     zero costs no digits; sparse ones are near zero by their nature.
     """
     n, k = values.shape
-    dense = np.bincount(values.indices, minlength=k) > DENSE * n
+    # In more than half of the rows, numbers with their places take more memory than all.
+    dense = 2 * np.bincount(values.indices, minlength=k) > n
     starts = [0, *(np.flatnonzero(np.diff(dense)) + 1).tolist(), k]
     if len(starts) == 2 and not dense.any():
         return (SparseSlab(values),)

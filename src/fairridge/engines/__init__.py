@@ -14,6 +14,7 @@ from fairridge.engines.blocks import (
 from fairridge.engines.columns import column_blocks
 from fairridge.engines.device import DeviceEngine
 from fairridge.engines.device_rows import DeviceRows
+from fairridge.engines.extent import Extent
 from fairridge.engines.memory import (
     MemoryEngine,
     has_many_sparse,
@@ -28,6 +29,7 @@ __all__ = [
     "DeviceEngine",
     "DeviceRows",
     "Engine",
+    "Extent",
     "MeanSlopes",
     "MeanSums",
     "MemoryEngine",

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.engines.blocks import Moments
+from fairridge.engines.extent import Extent
 from fairridge.engines.sums import MeanSums
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
@@ -40,6 +41,10 @@ class Engine(Protocol):
     @property
     def passes(self) -> int:
         """How often the rows have been read so far."""
+
+    @property
+    def extent(self) -> Extent | None:
+        """Ranges of response, offset and weights; None if only moments are known."""
 
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y]."""

@@ -16,6 +16,7 @@ from scipy import sparse
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, Slab, SparseSlab
 from fairridge.engines.blocks import (
+    SMALL_CATEGORICAL_LEVELS,
     block_slices,
     dense,
     in_threads,
@@ -30,19 +31,18 @@ Result = TypeVar("Result")
 
 # Share of negative weights up to which two products of matrices with themselves take less time
 # than one of two matrices.
-FEW_NEGATIVE = 0.125
-# Measured on 2 cores and 200,000 rows: with two categoricals of 20 levels each tabmat forms the
-# Gram matrix 6 times as fast as dense blocks, with 300 levels 130 times. With many categoricals of
-# few levels (ADULT: 7 of 7) the two are even; there combined codes are faster than both.
-FEWEST_INDICATORS = 24
-LEVELS_EACH = 16
-# Rows from which few levels stay codes, columns up to which, and the least gain. More columns than
-# this are tabmat's: codes leave a table of all their cells.
-CODED_ROWS, CODED_COLUMNS, LEAST_GAIN = 10_000, 512, 2.0
+NEGATIVE_WEIGHT_SHARE = 0.125
+# Rows from which small categoricals stay codes.
+CODED_MIN_ROWS = 10_000
+# Largest p for which a dense p × p matrix is formed of columns that are mostly zeros. More levels
+# than this are tabmat's, because codes leave a table of all their cells; more sparse columns are
+# solved by products with them.
+MAX_GRAM_COLUMNS = 500
 # Up to this size the rows are written out once and kept for all passes.
-KEEP_BYTES = 1 << 30
-# Blocks that are read together if there are many.
-TOGETHER, MANY_BLOCKS = 13, 64
+CACHE_BYTES = 1 << 30
+# Blocks in a group that is read at once, and blocks from which they are grouped: threads that ask
+# the interpreter less often wait less for each other.
+BLOCKS_PER_GROUP, MIN_GROUPED_BLOCKS = 13, 64
 
 
 def prefers_codes(pieces: Sequence[Piece]) -> bool:
@@ -54,9 +54,8 @@ def prefers_codes(pieces: Sequence[Piece]) -> bool:
         return True
     coded = [piece.width for piece in pieces if isinstance(piece, Indicators)]
     total = sum(coded)
-    return total >= max(FEWEST_INDICATORS, LEVELS_EACH * len(coded)) and 2 * total >= sum(
-        piece.width for piece in pieces
-    )
+    many = total >= SMALL_CATEGORICAL_LEVELS * max(2, len(coded))
+    return many and 2 * total >= sum(piece.width for piece in pieces)
 
 
 class MatrixBlock(Protocol):
@@ -113,7 +112,7 @@ class DenseBlock:
         negative = np.count_nonzero(below)
         if not negative:
             return self.gram(weight)
-        if negative > FEW_NEGATIVE * len(weight):
+        if negative > NEGATIVE_WEIGHT_SHARE * len(weight):
             return np.dot((self.values * weight[:, None]).T, self.values)
         # A product of a matrix with itself costs half of one of two matrices.
         some = self.values[below] * np.sqrt(-weight[below])[:, None]
@@ -203,7 +202,7 @@ class SplitBlock:
         return np.asarray(self._matrix.toarray())
 
 
-class BlocksTogether:
+class BlockGroup:
     """Blocks that follow each other: matrices of one each, and vectors of all.
 
     The interpreter runs one thread at a time. With 16 threads, passes in which it is asked
@@ -256,7 +255,7 @@ class BlockedMatrix:
     separable : bool
         Whether rows may be cut into blocks, and be other than dense.
     keeps : bool
-        Whether to keep the blocks, up to `KEEP_BYTES`.
+        Whether to keep the blocks, up to `CACHE_BYTES`.
     """
 
     def __init__(
@@ -275,10 +274,10 @@ class BlockedMatrix:
         self.width = sum(piece.width for piece in pieces)
         self.coding = self._coding() if separable and keeps else None
         each = 8 * (self.width + 1) if self.coding is None else self.coding.bytes_per_row
-        self._keeps = keeps and each * n_rows <= KEEP_BYTES
+        self._keeps = keeps and each * n_rows <= CACHE_BYTES
         self.split = separable and self.coding is None and prefers_codes(pieces)
         self._kept: dict[int, MatrixBlock] = {}
-        self._together: dict[tuple[int, int], list[slice]] = {}
+        self._groups: dict[tuple[int, int], list[slice]] = {}
         self._order = "C" if row_major(pieces) else "F"
 
     @property
@@ -288,19 +287,19 @@ class BlockedMatrix:
 
     def _coding(self) -> Coding | None:
         """Return how categoricals stay codes, for many passes over many rows, if that pays."""
-        if self.n_rows < CODED_ROWS or self.width > CODED_COLUMNS:
+        if self.n_rows < CODED_MIN_ROWS or self.width > MAX_GRAM_COLUMNS:
             return None
         coding = Coding.of(self.pieces)
-        if coding is None or coding.bytes_per_row * self.n_rows > KEEP_BYTES:
+        if coding is None or coding.bytes_per_row * self.n_rows > CACHE_BYTES:
             return None
-        return coding if coding.gain(self.n_rows) >= LEAST_GAIN else None
+        return coding if coding.halves_time(self.n_rows) else None
 
     def block(self, block: slice) -> MatrixBlock:
         """Write [1, z − typical row] for some rows, or return it if it was kept."""
-        parts = self._together.get((block.start, block.stop))
+        parts = self._groups.get((block.start, block.stop))
         if parts is not None:
             sizes = [part.stop - part.start for part in parts]
-            return BlocksTogether([self.block(part) for part in parts], sizes)
+            return BlockGroup([self.block(part) for part in parts], sizes)
         if block.start in self._kept:
             return self._kept[block.start]
         written: MatrixBlock
@@ -343,13 +342,16 @@ class BlockedMatrix:
         return block_slices(self.n_rows, 1 if self.split else self.width + 1)
 
     @cached_property
-    def larger_slices(self) -> list[slice]:
+    def grouped_slices(self) -> list[slice]:
         """The blocks for passes that are vectors for the most part: several together, of many."""
-        if self.compact or len(self.slices) < MANY_BLOCKS:
+        if self.compact or len(self.slices) < MIN_GROUPED_BLOCKS:
             return self.slices
-        groups = [self.slices[k : k + TOGETHER] for k in range(0, len(self.slices), TOGETHER)]
+        groups = [
+            self.slices[k : k + BLOCKS_PER_GROUP]
+            for k in range(0, len(self.slices), BLOCKS_PER_GROUP)
+        ]
         ends = [(group[0].start, group[-1].stop) for group in groups]
-        self._together = {
+        self._groups = {
             end: group for end, group in zip(ends, groups, strict=True) if len(group) > 1
         }
         return [slice(*end) for end in ends]

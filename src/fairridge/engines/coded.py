@@ -23,16 +23,16 @@ from fairridge.data import Indicators, Piece, SparseSlab
 from fairridge.engines.blocks import write_block
 
 # Cells of a code that stands for several categoricals: their pairs stay in the cache.
-MOST_CELLS = 128
-# Nanoseconds for each row, measured on one core: for a product of two columns that are written
-# out, for a number added to a cell of a code, and for a weight added to a cell of two codes.
-PER_PRODUCT, PER_NUMBER, PER_PAIR = 0.07, 1.1, 1.8
-# The same for each block and every two of all cells, whose sums become those of columns.
-PER_CELLS = 6.0
+MAX_CODE_CELLS = 128
+# Time, measured on one core, as a multiple of a product of two columns that are written out, which
+# takes 0.07 ns: for a number that is added to a cell of a code, for a weight that is added to a
+# cell of two codes, and, for each block, for every two of all cells, whose sums become those of
+# columns.
+NUMBER_COST, PAIR_COST, CELL_COST = 16.0, 26.0, 86.0
 # Rows of a block: many, because every block has its sums of cells.
-BLOCK_ROWS = 1 << 16
+CODED_BLOCK_ROWS = 1 << 16
 # First columns of the rows that are written out to form products with them alone.
-MOST_WRITTEN = 32
+MAX_WRITTEN_COLUMNS = 32
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Coding:
         codes: list[tuple[int, tuple[int, ...]]] = [(1 + pieces[k].width, (k,)) for k in coded]
         while len(codes) > 1:
             (size, first), (other, second), *rest = sorted(codes)
-            if size * other > MOST_CELLS:
+            if size * other > MAX_CODE_CELLS:
                 break
             codes = [(size * other, first + second), *rest]
         return cls(tuple(pieces), tuple(code for _, code in sorted(codes)))
@@ -88,15 +88,18 @@ class Coding:
     def gain(self, n_rows: int) -> float:
         """Time that the rows written out take for Σ w zzᵀ, as a multiple of what codes take."""
         codes, numbers, columns = len(self.codes), self.n_numbers, int(self.starts[-1])
-        coded = PER_PRODUCT * numbers**2 + PER_NUMBER * codes * numbers
-        coded += PER_PAIR * codes * (codes - 1) / 2
-        coded += PER_CELLS * float(self.ends[-1]) ** 2 * len(self.blocks(n_rows)) / n_rows
-        return PER_PRODUCT * columns**2 / coded
+        coded = numbers**2 + NUMBER_COST * codes * numbers + PAIR_COST * codes * (codes - 1) / 2
+        coded += CELL_COST * float(self.ends[-1]) ** 2 * len(self.blocks(n_rows)) / n_rows
+        return columns**2 / coded
+
+    def halves_time(self, n_rows: int) -> bool:
+        """Whether codes take at most half of the time, so that they pay for their making."""
+        return self.gain(n_rows) >= 2.0
 
     @staticmethod
     def blocks(n_rows: int) -> list[slice]:
         """Cut rows into blocks of about the same size, two at least."""
-        count = max(2, -(-n_rows // BLOCK_ROWS))
+        count = max(2, -(-n_rows // CODED_BLOCK_ROWS))
         ends = np.linspace(0, n_rows, 1 + count).astype(int).tolist()
         return list(map(slice, ends[:-1], ends[1:]))
 
@@ -193,12 +196,12 @@ class CodedBlock:
         return np.append(of_first.sum(axis=1), of_others.sum(axis=0))
 
     def leading(self, weight: Floats, count: int) -> Floats:
-        if count > MOST_WRITTEN:
+        if count > MAX_WRITTEN_COLUMNS:
             return self.gram(weight)[:count]
         return self.products(self._first(count) * weight[:, None])
 
     def corner(self, weight: Floats, count: int) -> Floats:
-        if count > MOST_WRITTEN:
+        if count > MAX_WRITTEN_COLUMNS:
             return self.gram(weight)[:count, :count]
         return np.dot(self._first(count).T, self._first(count) * weight[:, None])
 

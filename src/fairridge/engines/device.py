@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from fairridge._arrays import (
+    DEVICE_BLOCK_BYTES,
     as_float64,
     has_views,
     namespace,
@@ -30,6 +31,7 @@ from fairridge.engines.blocks import (
     typical_values,
 )
 from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock, stacked
+from fairridge.engines.extent import Extent
 from fairridge.engines.memory import MemoryEngine
 from fairridge.engines.samples import spread_rows
 from fairridge.engines.sums import (
@@ -53,30 +55,25 @@ NOT_ON_HOST = (
     "that asks for S, U, y or the weights of every row, or that compares pairs of rows, needs "
     "NumPy arrays or a frame instead."
 )
-# Share of the input that a block and all that is made of it may take, and bytes that are nothing:
-# in smaller blocks a GPU waits for its next operation.
-EXTRA, LITTLE = 0.09, 256 << 20
-# How much more is made of a row by functions of its columns.
-MORE = 2
+# Share of the input that a block and all that is made of it may take.
+BLOCK_MEMORY_SHARE = 0.09
 # Squared mean over variance up to which a sum of squares about zero keeps all digits but two.
-FAR_FROM_ZERO = 100.0
+MAX_SQUARED_MEAN_RATIO = 100.0
 
 
 @dataclass(frozen=True)
-class _Extent:
-    """Rows counted, range of the response, and sums from which families start."""
+class _ResponseSums:
+    """Rows counted, ranges, and sums from which families start."""
 
     n_rows: int
-    low: float
-    high: float
+    extent: Extent
     offset: float
     log_sums: Floats
 
-    def __add__(self, other: _Extent) -> _Extent:
-        return _Extent(
+    def __add__(self, other: _ResponseSums) -> _ResponseSums:
+        return _ResponseSums(
             self.n_rows + other.n_rows,
-            min(self.low, other.low),
-            max(self.high, other.high),
+            self.extent + other.extent,
             self.offset + other.offset,
             np.logaddexp(self.log_sums, other.log_sums),
         )
@@ -128,7 +125,7 @@ class DeviceEngine:
     def n_rows(self) -> int:
         rows = self.rows
         whole = rows.weight is None and not rows.isolated
-        return rows.length if whole else self.extent.n_rows
+        return rows.length if whole else self._response_sums.n_rows
 
     @property
     def hessian_cost(self) -> float:
@@ -160,21 +157,25 @@ class DeviceEngine:
         shifted = self._shift is not None and self._shift.any()
         copies = int(weighted) + int(bool(shifted or self.rows.copied))
         each = 8 * (copies * len(self.names) + 24 + 6 * m * (m + 1))
-        size = max(LITTLE, int(EXTRA * self.rows.bytes)) // (each * finer)
+        size = max(DEVICE_BLOCK_BYTES, int(BLOCK_MEMORY_SHARE * self.rows.bytes)) // (each * finer)
         return slices(self.rows.length, size + 1)
 
+    @property
+    def extent(self) -> Extent:
+        """Ranges of response, offset and weights."""
+        return self._response_sums.extent
+
     @cached_property
-    def extent(self) -> _Extent:
+    def _response_sums(self) -> _ResponseSums:
         """What the first pass over the response finds."""
         ask = getattr(self._family, "log_sums", None)
 
-        def work(block: RowBlock) -> _Extent:
-            xp, offset = namespace(block.y), block.offset
+        def work(block: RowBlock) -> _ResponseSums:
+            offset = block.offset
             log_sums = np.empty(0) if ask is None else ask(block.y, block.weights, offset)
-            return _Extent(
+            return _ResponseSums(
                 block.n_rows,
-                float(xp.min(block.y)),
-                float(xp.max(block.y)),
+                Extent.of(block.y, block.weight, offset),
                 0.0 if offset is None else float(block.weights @ offset),
                 log_sums,
             )
@@ -276,7 +277,7 @@ class DeviceEngine:
             Z = block.shifted(center).all_columns()
             return there(block.y, Z, block.weights, block.offset)
 
-        return placed(self._sum(work, MORE), to_host)
+        return placed(self._sum(work, finer=2), to_host)
 
     def derivatives(
         self,
@@ -416,9 +417,7 @@ class DeviceEngine:
         positions = spread_rows(self.rows.length, count)
         if positions is None:
             return None
-        return DeviceEngine(
-            self.rows.standing_for_all(positions, self.moments().weight), self._family
-        )
+        return DeviceEngine(self.rows.sampled(positions, self.moments().weight), self._family)
 
     def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Add up a function of blocks of rows, each brought to main memory."""
@@ -429,10 +428,10 @@ class DeviceEngine:
         )
 
     def initial_intercepts(self, family: Family) -> Floats:
-        offset = None if self.rows.offset is None or self.rows.less_offset else self.extent.offset
-        return intercepts_of_sums(
-            family, self.moments(), len(self.names), offset, self.extent.log_sums
-        )
+        shifted = self.rows.offset is not None and not self.rows.less_offset
+        sums = self._response_sums
+        offset = sums.offset if shifted else None
+        return intercepts_of_sums(family, self.moments(), len(self.names), offset, sums.log_sums)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         single = np.ones((1, 1))
@@ -468,7 +467,7 @@ def _near_zero(gram: Floats) -> bool:
     """Whether means are so near zero that sums of squares about it lose next to no digits."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares, of_means = np.diag(gram)[1:], gram[0, 1:] ** 2 / gram[0, 0]
-        return bool((of_means <= FAR_FROM_ZERO * (squares - of_means)).all())
+        return bool((of_means <= MAX_SQUARED_MEAN_RATIO * (squares - of_means)).all())
 
 
 def _not_on_host() -> NoReturn:

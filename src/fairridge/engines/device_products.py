@@ -18,15 +18,16 @@ from fairridge._arrays import compat
 
 # The first Triton that multiplies matrices of float64 in the GPU's units for that, and the GPUs
 # that have such units: A100, H100 and H200, B200.
-TRITON, CAPABLE = (3, 6), ((8, 0), (9, 0), (10, 0))
+MIN_TRITON_VERSION, FLOAT64_CAPABILITIES = (3, 6), frozenset({(8, 0), (9, 0), (10, 0)})
 # Vectors, and columns, that a kernel has registers for.
-MOST_VECTORS, MOST_COLUMNS = 8, 256
-# Columns up to which libraries read rows as fast: in float64, and in float32.
-NARROW, NARROW_CONVERTED = 64, 16
-# Numbers below which starting a kernel takes longer than the library's product: of the same.
-FEW, FEW_CONVERTED = 1 << 28, 1 << 22
+MAX_VECTORS, MAX_COLUMNS = 8, 256
+# Rows, or columns, that the GPU's units for matrices multiply as one.
+MATRIX_TILE = 16
+# By bytes of a number: columns up to which libraries read rows as fast, and numbers below which
+# starting a kernel takes longer than the library's product.
+LIBRARY_LIMITS = {8: (64, 1 << 28), 4: (16, 1 << 22)}
 # Numbers that a program reads at once, and programs for each processor of the GPU.
-AT_ONCE, PROGRAMS = 2048, 16
+PROGRAM_NUMBERS, PROGRAMS_PER_PROCESSOR = 2048, 16
 
 
 def times(columns: Any, shift: Any, coefficients: Any) -> Any:
@@ -78,7 +79,7 @@ def products(columns: Any, shift: Any, vectors: Any) -> Any:
 def _products(columns: Any, shift: Any, vectors: Any) -> Any:
     (n, k), m = columns.shape, vectors.shape[1]
     sizes, programs = _sizes(columns)
-    found = vectors.new_empty((programs, MOST_VECTORS, sizes["WIDTH"]))
+    found = vectors.new_empty((programs, MAX_VECTORS, sizes["WIDTH"]))
     with _on(columns):
         _kernels().products_kernel[(programs,)](
             columns, columns.stride(0), shift, vectors, vectors.stride(0), vectors.stride(1),
@@ -92,12 +93,13 @@ def _reads(columns: Any, n_vectors: int) -> bool:
     if not compat().is_torch_array(columns) or not columns.is_cuda:
         return False
     n, k = columns.shape
-    whole = columns.element_size() == 8
-    narrow, few = (NARROW, FEW) if whole else (NARROW_CONVERTED, FEW_CONVERTED)
-    fits = narrow < k <= MOST_COLUMNS and 0 < n_vectors <= MOST_VECTORS
     # Triton does not compile float64 products of numbers that were read as float16.
-    real = columns.is_floating_point() and columns.element_size() >= 4
-    readable = real and columns.stride(1) == 1 and n * k >= few
+    limits = LIBRARY_LIMITS.get(columns.element_size())
+    if limits is None or not columns.is_floating_point():
+        return False
+    narrow, few = limits
+    fits = narrow < k <= MAX_COLUMNS and 0 < n_vectors <= MAX_VECTORS
+    readable = columns.stride(1) == 1 and n * k >= few
     return fits and readable and _multiplies(columns.device)
 
 
@@ -105,10 +107,10 @@ def _sizes(columns: Any) -> tuple[dict[str, int], int]:
     """Return what kernels are compiled for, and the number of programs."""
     n, k = columns.shape
     width = 1 << (k - 1).bit_length()
-    rows = max(16, AT_ONCE // width)  # 16 are the fewest that matrix units take
-    sizes = {"WIDTH": width, "VECTORS": MOST_VECTORS, "ROWS": rows}
+    rows = max(MATRIX_TILE, PROGRAM_NUMBERS // width)
+    sizes = {"WIDTH": width, "VECTORS": MAX_VECTORS, "ROWS": rows}
     processors = _properties(columns.device).multi_processor_count
-    return sizes, min(PROGRAMS * processors, -(-n // rows))
+    return sizes, min(PROGRAMS_PER_PROCESSOR * processors, -(-n // rows))
 
 
 @cache
@@ -124,13 +126,13 @@ def _multiplies(device: Any) -> bool:
     """
     torch = import_module("torch")
     properties = _properties(device)
-    if torch.version.hip or (properties.major, properties.minor) not in CAPABLE:
+    if torch.version.hip or (properties.major, properties.minor) not in FLOAT64_CAPABILITIES:
         return False
     ones = partial(torch.ones, dtype=torch.float64, device=device)
     rows = torch.ones((64, 32), dtype=torch.float32, device=device)
     try:
         version = re.match(r"(\d+)\.(\d+)", import_module("triton").__version__)
-        if version is None or tuple(map(int, version.groups())) < TRITON:
+        if version is None or tuple(map(int, version.groups())) < MIN_TRITON_VERSION:
             return False
         found = _times(rows, None, ones((32, 1))), _products(rows, None, ones((64, 1)))
         return bool((found[0] == 32.0).all() and (found[1] == 64.0).all())

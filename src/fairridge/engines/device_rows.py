@@ -26,12 +26,10 @@ from fairridge._arrays import (
 )
 from fairridge._typing import Floats, Integers
 from fairridge.data import RowLevel, Rows, Slab
-from fairridge.engines.device_products import products, times
+from fairridge.engines.device_products import MATRIX_TILE, products, times
 
 # Products of columns up to which each is made by itself.
-FEW_PRODUCTS = 9
-# Columns from which half of a symmetric product is left out, and what a GPU multiplies as one.
-WORTH_HALVES, WHOLE = 64, 16
+MAX_SEPARATE_PRODUCTS = 9
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _rows_of(vectors: Any) -> Any:
 
 def _products_of_few(left: Any, right: Any) -> Any:
     """Return leftᵀ·right: column by column if they are few, which a GPU does faster."""
-    if left.shape[1] * right.shape[1] > FEW_PRODUCTS:
+    if left.shape[1] * right.shape[1] > MAX_SEPARATE_PRODUCTS:
         return left.T @ right
     rows: list[list[Any]] = []
     for i in range(left.shape[1]):
@@ -95,7 +93,8 @@ def _upper_half(left: Any, right: Any) -> tuple[Any, Any]:
     Without the rest, products of 105 columns took 94 % of the time on an H200.
     """
     k = left.shape[1]
-    last = k // 2 // WHOLE * WHOLE if k >= WORTH_HALVES and has_views(left) else 0
+    tiles = k // MATRIX_TILE
+    last = k // 2 // MATRIX_TILE * MATRIX_TILE if tiles >= 4 and has_views(left) else 0
     return left[:, : k - last].T @ right, left[:, k - last :].T @ right[:, k - last :]
 
 
@@ -422,7 +421,7 @@ class DeviceRows:
         arrays = tuple(taken(array, rows, axis=0) for array in self.arrays)
         return replace(self, arrays=arrays, y=y, weight=weight, offset=offset)
 
-    def standing_for_all(self, rows: Integers, total: float) -> DeviceRows:
+    def sampled(self, rows: Integers, total: float) -> DeviceRows:
         """Return these rows only, with weights that sum up to those of all rows."""
         few = self._taken(rows)
         block = few.read(slice(0, len(rows)))  # less those that do not count

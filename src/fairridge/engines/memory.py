@@ -10,23 +10,32 @@ from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
-from fairridge._arrays import as_float64, joined, namespace, slices, to_device, to_host
+from fairridge._arrays import (
+    DEVICE_BLOCK_BYTES,
+    as_float64,
+    joined,
+    namespace,
+    slices,
+    to_device,
+    to_host,
+)
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
-from fairridge.engines.blocked_matrix import BlockedMatrix, MatrixBlock
+from fairridge.engines.blocked_matrix import MAX_GRAM_COLUMNS, BlockedMatrix, MatrixBlock
 from fairridge.engines.blocks import (
-    MOST_STEPPING,
+    MAX_STEP_THREADS,
     Moments,
     block_slices,
     dense,
     in_threads,
-    longer_slices,
+    long_slices,
     not_finite_message,
     require_squares,
     triangular_factor,
     write_block,
 )
-from fairridge.engines.samples import spread_rows, standing_for
+from fairridge.engines.extent import Extent
+from fairridge.engines.samples import spread_rows, with_total_weight
 from fairridge.engines.sums import (
     DistinctResponses,
     MeanSums,
@@ -48,9 +57,6 @@ from fairridge.families.sums import (
 )
 
 Result = TypeVar("Result")
-
-# Rows, or columns, up to which matrices of their number are formed.
-MOST_FORMED = 500
 
 
 class MemoryEngine:
@@ -77,7 +83,7 @@ class MemoryEngine:
         pieces = (*rows.columns, Slab(rows.targets))
         # In families that take many passes rows count by their curvature, too.
         weight = None if many_passes else rows.weight
-        self._written = BlockedMatrix(
+        self._matrix = BlockedMatrix(
             pieces, rows.n_rows, weight, separable=separable, keeps=many_passes
         )
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
@@ -109,13 +115,18 @@ class MemoryEngine:
     @property
     def hessian_cost(self) -> float:
         # Measured with 50 and with 105 columns; products of codes cost little.
-        return 2.0 if self._written.compact else 1.0 + len(self.names) / 20.0
+        return 2.0 if self._matrix.compact else 1.0 + len(self.names) / 20.0
 
     def initial_intercepts(self, family: Family) -> Floats:
         return family.initial_intercepts(self.response, self.weights, self.offset)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         return family.loglik(deviance, self.response, self.weights, dispersion)
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Ranges of response, offset and weights."""
+        return Extent.of(self.response, self.rows.weight, self.offset)
 
     def moments(self) -> Moments:
         """Return the weighted moments of [S, X, y], in one pass.
@@ -128,50 +139,50 @@ class MemoryEngine:
         def gram(block: slice) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
                 weight = self.rows.weight
-                return self._written.block(block).gram(None if weight is None else weight[block])
+                return self._matrix.block(block).gram(None if weight is None else weight[block])
 
         if self._moments is not None:
             return self._moments
-        total = self._sum(gram, self._written.slices)
+        total = self._sum(gram, self._matrix.slices)
         self.require_numbers(np.diag(total)[1:])
         self._gram = total
-        self._moments = Moments.from_raw(self.rows.n_rows, total, self._written.typical_row)
+        self._moments = Moments.from_raw(self.rows.n_rows, total, self._matrix.typical_row)
         return self._moments
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""
 
         def factor(block: slice) -> Floats:
-            buffer = self._written.buffer(block)
-            write_block(self._written.pieces, block, center, buffer)
+            buffer = self._matrix.buffer(block)
+            write_block(self._matrix.pieces, block, center, buffer)
             buffer /= scale
             if self.rows.weight is not None:
                 buffer *= np.sqrt(self.rows.weight[block])[:, None]
             return triangular_factor(buffer)
 
         # Blocks several times taller than wide, so that most rows meet one factorization only.
-        blocks = block_slices(self.rows.n_rows, self._written.width, multiple=4)
-        merged = np.zeros((0, self._written.width))
+        blocks = block_slices(self.rows.n_rows, self._matrix.width, multiple=4)
+        merged = np.zeros((0, self._matrix.width))
         for part in in_threads(factor, blocks):
             merged = triangular_factor(np.vstack([merged, part]))
         self.passes += 1
-        square = np.zeros((self._written.width, self._written.width))
+        square = np.zeros((self._matrix.width, self._matrix.width))
         square[: len(merged)] = merged
         return square
 
     def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         k = len(center)
-        shift = np.append(center, np.full(self._written.width - k, intercept))
+        shift = np.append(center, np.full(self._matrix.width - k, intercept))
 
         def products(block: slice) -> Floats:
-            buffer = self._written.buffer(block)
-            write_block(self._written.pieces, block, shift, buffer)
+            buffer = self._matrix.buffer(block)
+            write_block(self._matrix.pieces, block, shift, buffer)
             Z, residual = buffer[:, :k], buffer[:, k] - buffer[:, :k] @ coefficients
             if self.rows.weight is not None:
                 residual *= self.rows.weight[block]
             return np.dot(residual, Z)
 
-        return self._sum(products, block_slices(self.rows.n_rows, self._written.width))
+        return self._sum(products, block_slices(self.rows.n_rows, self._matrix.width))
 
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         key = distance, columns.key
@@ -194,7 +205,7 @@ class MemoryEngine:
         def work(block: slice) -> Floats:
             return function(self.rows.response[block], eta(block, None), self.weights[block])
 
-        return self._sum(work, self._written.slices)
+        return self._sum(work, self._matrix.slices)
 
     def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
         if hasattr(function, "family"):
@@ -208,9 +219,9 @@ class MemoryEngine:
             return function(y, Z, weight, None if offset is None else offset[block])
 
         n = self.rows.n_rows
-        blocks = longer_slices(n, self._written.width) if self.separable else [slice(0, n)]
+        blocks = long_slices(n, self._matrix.width) if self.separable else [slice(0, n)]
         self.passes += 1
-        return reduce(operator.add, in_threads(work, blocks, most=MOST_STEPPING))
+        return reduce(operator.add, in_threads(work, blocks, most=MAX_STEP_THREADS))
 
     def derivatives(
         self,
@@ -235,7 +246,7 @@ class MemoryEngine:
 
         def work(block: slice) -> GLMSums:
             Z, y, weight = (
-                self._written.block(block),
+                self._matrix.block(block),
                 self.rows.response[block],
                 self.weights[block],
             )
@@ -253,10 +264,10 @@ class MemoryEngine:
             )
             return GLMSums(float(first.deviance), gradients[0], hessian, tuple(at_others))
 
-        sums = self._sum(work, self._written.larger_slices)
+        sums = self._sum(work, self._matrix.grouped_slices)
         sums = sums if known is None else replace(sums, hessian=known)
         # The blocks are shifted by a typical row; the caller has another center.
-        sums = sums.recentered(self._written.typical_row[: len(center)] - center)
+        sums = sums.recentered(self._matrix.typical_row[: len(center)] - center)
         found = iter(sums.others)
         return replace(sums, others=tuple(null or next(found) for null in constant))
 
@@ -278,19 +289,19 @@ class MemoryEngine:
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
         eta, sizes = self._eta(center, intercept, raw), (1 + beside, 1 + len(center))
-        gap = self._written.typical_row[: len(center)] - center
+        gap = self._matrix.typical_row[: len(center)] - center
         if multipliers is not None:  # they, too, come for columns about the caller's center
             multipliers = multipliers.copy()
             multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
 
         def work(block: slice) -> MeanSums:
-            Z = self._written.block(block)
+            Z = self._matrix.block(block)
             y, weight, offset = self.rows.response[block], self.weights[block], self.rows.offset
             offset = None if offset is None else offset[block]
             rows = Z, y, eta(block, Z), weight, offset
             return block_means(*rows, family, means, sizes, multipliers, self._gram, order)
 
-        sums = with_gram(self._sum(work, self._written.larger_slices), self._gram)
+        sums = with_gram(self._sum(work, self._matrix.grouped_slices), self._gram)
         return sums.recentered(gap)
 
     def _prepared(self, family: Family) -> Family:
@@ -315,17 +326,17 @@ class MemoryEngine:
     ) -> Callable[[slice, MatrixBlock | None], Floats]:
         """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
-        shifted = intercept + raw @ (self._written.typical_row[:k] - center)
+        shifted = intercept + raw @ (self._matrix.typical_row[:k] - center)
         both = np.column_stack([shifted, raw]).T
         constant = not raw.any()
 
         def eta(block: slice, written: MatrixBlock | None) -> Floats:
             if constant:
                 out = np.tile(intercept, (block.stop - block.start, 1))
-            elif written is None and not self._written.has(block):
+            elif written is None and not self._matrix.has(block):
                 out = self._unwritten_eta(block, center, intercept, raw)
             else:
-                out = (written or self._written.block(block)).times(both)
+                out = (written or self._matrix.block(block)).times(both)
             return out if offset is None else out + offset[block, None]
 
         return eta
@@ -340,7 +351,7 @@ class MemoryEngine:
         if len(places) == 1:
             eta = self._eta(center, *places[0])
             return lambda block, Z: [eta(block, Z)]
-        gap = self._written.typical_row[: len(center)] - center
+        gap = self._matrix.typical_row[: len(center)] - center
         both = [np.column_stack([level + raw @ gap, raw]).T for level, raw in places]
         coefficients, offset = np.hstack(both), self.rows.offset
 
@@ -409,7 +420,7 @@ class MemoryEngine:
         positions = spread_rows(self.n_rows, count)
         if positions is None:
             return None
-        rows = standing_for(self.rows.take(positions), self.moments().weight)
+        rows = with_total_weight(self.rows.take(positions), self.moments().weight)
         return MemoryEngine(rows, separable=self.separable, many_passes=True)
 
     def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
@@ -425,7 +436,7 @@ class MemoryEngine:
     def _sum(self, work: Callable[[slice], Result], blocks: list[slice]) -> Result:
         """One pass: add up what every block gives."""
         self.passes += 1
-        return reduce(operator.add, self._written.each(work, blocks))
+        return reduce(operator.add, self._matrix.each(work, blocks))
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
@@ -438,7 +449,7 @@ class MemoryEngine:
         """Raise for a column of [S, X, y] that has no usual sum of squares, when shifted."""
         names = (*self.names, *(["y"] * self.rows.targets.shape[1]))
         require_squares(
-            squares, names, lambda k: dense(self._written.pieces, self.rows.n_rows, only=k)
+            squares, names, lambda k: dense(self._matrix.pieces, self.rows.n_rows, only=k)
         )
 
     @cached_property
@@ -466,13 +477,13 @@ def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
 def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
     """Whether rows in memory have too many sparse columns to form a matrix of their size.
 
-    Matrices of as many rows, or columns, as `most` are formed, by default `MOST_FORMED`.
+    Matrices of as many rows, or columns, as `most` are formed, by default `MAX_GRAM_COLUMNS`.
     """
     if not isinstance(engine, MemoryEngine):
         return False
     rows = engine.rows
     is_sparse = any(isinstance(piece, SparseSlab) for piece in rows.predictors)
-    most = MOST_FORMED if most is None else most
+    most = MAX_GRAM_COLUMNS if most is None else most
     return is_sparse and min(rows.n_rows, rows.n_predictors) > most
 
 
@@ -516,10 +527,6 @@ def _on_host(piece: Piece) -> bool:
     return not isinstance(piece, Slab) or isinstance(piece.values, np.ndarray)
 
 
-# Rows of an array of another library that are converted at a time.
-SOME_ROWS = 1 << 20
-
-
 def _on_device(
     pieces: tuple[Piece, ...], names: tuple[str, ...], coefficients: Floats, intercept: Floats
 ) -> Any:
@@ -529,7 +536,8 @@ def _on_device(
     parts = [to_device(part, arrays[0]) for part in np.split(coefficients, ends)]
     blocks, n_rows = [], arrays[0].shape[0]
     whole = all(array.dtype == namespace(array).float64 for array in arrays)
-    for rows in slices(n_rows, n_rows if whole else SOME_ROWS):
+    converted = DEVICE_BLOCK_BYTES // (8 * len(coefficients)) + 1
+    for rows in slices(n_rows, n_rows if whole else converted):
         eta = to_device(intercept[None, :], arrays[0])
         for array, part in zip(arrays, parts, strict=True):
             eta = eta + as_float64(array[rows, :]) @ part

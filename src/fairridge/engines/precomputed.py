@@ -34,6 +34,7 @@ class PrecomputedMoments:
     """
 
     on_device = False
+    extent = None
 
     def __init__(
         self,

@@ -16,26 +16,27 @@ from fairridge._typing import Integers
 from fairridge.data import Indicators, Piece, Rows, Slab
 
 # A sample has one row of so many at most: if it had more, it would save little.
-FEWEST_EACH = 16
-# Numbers in a sample of rows that travel.
-MOST_NUMBERS = 1 << 21
+MIN_SAMPLING_INTERVAL = 16
+# Bytes of rows, or of sums over groups of rows, that travel at once: large enough that reading
+# and multiplying run at full speed, small against any memory.
+BATCH_BYTES = 16 << 20
 # The golden ratio's fraction, in units of 2⁻³²: its multiples are spread evenly, and repeat no
 # pattern of the rows.
-GOLDEN, UNITS = 2_654_435_769, 32
+GOLDEN_FRACTION = 2_654_435_769
 
 
 def spread_rows(n_rows: int, count: int) -> Integers | None:
     """Return positions of about `count` rows, one of each run of rows; None if those are many."""
     each = n_rows // max(count, 1)
-    if each < FEWEST_EACH:
+    if each < MIN_SAMPLING_INTERVAL:
         return None
     runs = np.arange(n_rows // each, dtype=np.uint64)
-    within = (runs * np.uint64(GOLDEN)) & np.uint64((1 << UNITS) - 1)
-    within = (within * np.uint64(each)) >> np.uint64(UNITS)
+    fraction = runs.astype(np.uint32) * np.uint32(GOLDEN_FRACTION)  # the rest of 2³² is dropped
+    within = (fraction.astype(np.uint64) * np.uint64(each)) >> np.uint64(32)
     return np.asarray(runs * np.uint64(each) + within, dtype=np.intp)
 
 
-def standing_for(rows: Rows, total: float) -> Rows:
+def with_total_weight(rows: Rows, total: float) -> Rows:
     """Return the rows with weights that sum up to those of all rows."""
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     return replace(rows, weight=weight * (total / weight.sum()))
@@ -53,7 +54,7 @@ class RowSample:
     def of(cls, rows: Rows) -> RowSample:
         """Take evenly spaced rows in memory."""
         stored = sum(1 if isinstance(p, Indicators) else p.width for p in rows.columns)
-        small = cls(rows, 1, max(MOST_NUMBERS // max(stored, 1), 1))._within_limit()
+        small = cls(rows, 1, max(BATCH_BYTES // (8 * max(stored, 1)), 1))._within_limit()
         # A copy, lest a view keep all rows alive; and the same slabs for rows from anywhere,
         # because what lies evenly in memory has been read as one.
         S, X = (_plain(each) for each in (small.rows.sensitive, small.rows.predictors))

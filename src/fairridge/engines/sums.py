@@ -15,15 +15,14 @@ import numpy as np
 from fairridge._arrays import as_float64, joined, namespace, to_host
 from fairridge._typing import Floats
 from fairridge.engines.blocked_matrix import MatrixBlock
-from fairridge.engines.blocks import Moments
+from fairridge.engines.blocks import BLOCK_BYTES, Moments
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction, RowMeans
 
-# Linear predictors from which, and numbers in products of columns of all rows up to which,
-# sums of these are made at once.
-MANY_PREDICTORS, MOST_PAIRS = 4, 1 << 19
+# Linear predictors from which sums of products of columns are made at once.
+MIN_PAIRED_PREDICTORS = 4
 # Distinct responses up to which they are counted, and rows per each of them at least.
-MOST_VALUES, ROWS_EACH = 256, 4
+MAX_DISTINCT_RESPONSES, MIN_ROWS_PER_RESPONSE = 256, 4
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class DistinctResponses:
     @classmethod
     def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
         """Count; None if the values are too many to gain by it."""
-        few = min(MOST_VALUES, len(response) // ROWS_EACH)
+        few = min(MAX_DISTINCT_RESPONSES, len(response) // MIN_ROWS_PER_RESPONSE)
         # A continuous response shows in its first rows, before all are sorted.
-        if response.shape[1] > 1 or len(np.unique(response[: 2 * MOST_VALUES])) > few:
+        if response.shape[1] > 1 or len(np.unique(response[: 2 * MAX_DISTINCT_RESPONSES])) > few:
             return None
         values = np.unique(response[:, 0])
         if len(values) > few:
@@ -370,13 +369,13 @@ def _slopes_of(
 
 
 def _pairs(Z: MatrixBlock, k: int, eta: Floats, m: int) -> Floats | None:
-    """Return zzᵀ of each row if they are few, and many sums of them are asked for; else None.
+    """Return zzᵀ of each row if they fit into two blocks, and many sums are asked for; else None.
 
     All sums are then one product of matrices: with 10 classes and 200 rows, calls take
     most of the time.
     """
     n = eta.shape[0]
-    if namespace(eta) is not np or m < MANY_PREDICTORS or n * k * k > MOST_PAIRS:
+    if namespace(eta) is not np or m < MIN_PAIRED_PREDICTORS or 8 * n * k * k > 2 * BLOCK_BYTES:
         return None
     z = Z.dense()[:, :k]
     return np.asarray((z[:, :, None] * z[:, None, :]).reshape(n, k * k))

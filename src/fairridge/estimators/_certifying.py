@@ -17,9 +17,6 @@ from fairridge.exceptions import BoundWarning
 from fairridge.inference import Certificate, certify_each, held_out_test, require_share
 from fairridge.search import PenalizedProblem, Solution
 
-# Share of the rows that certification="held-out" keeps from the fit.
-HELD_OUT = 0.5
-
 
 def check_certification(model: Any) -> None:
     """Refuse settings that have no certificate."""
@@ -48,7 +45,7 @@ def set_aside(model: Any, training: Training) -> Training:
         raise ValueError(f"certification='held-out' {reason}; use certification='auto'.")
     n = training.n_rows
     order = np.random.default_rng(model.random_state).permutation(n)
-    kept, held_out = np.sort(order[int(n * HELD_OUT) :]), np.sort(order[: int(n * HELD_OUT)])
+    held_out, kept = (np.sort(part) for part in np.split(order, [n // 2]))
     if min(len(kept), len(held_out)) < 2:
         raise ValueError(f"certification='held-out' needs at least four rows, not {n}.")
     return replace(

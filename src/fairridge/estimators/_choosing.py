@@ -25,9 +25,10 @@ CHOSEN = "cv"
 # not collinear: from hardly any shrinkage to hardly any β.
 GRID = np.logspace(2.0, -4.0, 25)
 # Folds for models without a closed form.
-FOLDS = 5
-# The bound need not be met to ten digits to compare penalties.
-ROUGH = 1e-6
+N_FOLDS = 5
+# How closely bounds are met by models of folds and refits, which are averaged: more digits of
+# λ(r) would show nowhere.
+FOLD_TOLERANCE = 1e-6
 
 
 def with_chosen_penalty(model: Any, training: Training) -> Any:
@@ -50,7 +51,7 @@ def with_chosen_penalty(model: Any, training: Training) -> Any:
         return model
     _check(model, training)
     plain = clone(model).set_params(confidence=None)
-    plain.set_params(predictor_penalty=0.0, tol=max(plain.tol, ROUGH))
+    plain.set_params(predictor_penalty=0.0, tol=max(plain.tol, FOLD_TOLERANCE))
     with quiet_fits():
         problem, grid = _start(plain, training)
         if problem.has_leave_one_out:
@@ -109,7 +110,7 @@ def _folds(training: Training, seed: int) -> list[tuple[Integers, Integers]]:
     response, n = training.response, training.n_rows
     values = training.engine.response
     if response.classes is None and response.family.reads != "times":
-        return list(KFold(min(FOLDS, n), shuffle=True, random_state=seed).split(values))
+        return list(KFold(min(N_FOLDS, n), shuffle=True, random_state=seed).split(values))
     strata = values[:, 1] > 0.0 if response.family.reads == "times" else values[:, 0]
     labels, counts = np.unique(strata, return_counts=True)
     fewest = int(counts.min())
@@ -119,7 +120,7 @@ def _folds(training: Training, seed: int) -> list[tuple[Integers, Integers]]:
             f"predictor_penalty='cv' leaves rows out, and class {str(label)!r} has one row; merge "
             "or drop it, or give a number."
         )
-    several = StratifiedKFold(min(FOLDS, max(fewest, 2)), shuffle=True, random_state=seed)
+    several = StratifiedKFold(min(N_FOLDS, max(fewest, 2)), shuffle=True, random_state=seed)
     return list(several.split(values, strata))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._arrays import (
+    DEVICE_BLOCK_BYTES,
     as_float64,
     detached,
     device_of,
@@ -25,9 +26,6 @@ from fairridge.data.table import in_place, require_usual_size
 from fairridge.engines import DeviceEngine, DeviceRows
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Response
-
-# Entries of a vector that are read together.
-SOME_ROWS = 1 << 22
 
 
 def read_device(
@@ -86,7 +84,7 @@ def read_device(
     )
     engine = DeviceEngine(rows, family)
     if hasattr(family, "check") and response.classes is None and not family.least_squares:
-        family.check(np.array([engine.extent.low, engine.extent.high]))
+        family.check(np.concatenate([engine.extent.low, engine.extent.high]))
     return design, engine, response
 
 
@@ -153,7 +151,7 @@ def _vector(values: Any, X: Any, n_rows: int, argument: str) -> Any:
 
 def _finite(array: Any, argument: str) -> Any:
     xp = namespace(array)
-    parts = (as_float64(array[rows]) for rows in slices(array.shape[0], SOME_ROWS))
+    parts = (as_float64(array[rows]) for rows in slices(array.shape[0], DEVICE_BLOCK_BYTES // 8))
     if not all(bool(xp.all(xp.isfinite(part))) for part in parts):
         raise ValueError(f"Input {argument} contains NaN or infinity; drop those rows first.")
     return array
@@ -196,7 +194,9 @@ def _weights(sample_weight: Any, X: Any, n_rows: int) -> Any:
 def _labels(y: Any) -> NDArray[Any]:
     """Return the distinct labels, in order."""
     xp = namespace(y)
-    parts = [to_host(xp.unique_values(y[rows])) for rows in slices(y.shape[0], SOME_ROWS)]
+    parts = [
+        to_host(xp.unique_values(y[rows])) for rows in slices(y.shape[0], DEVICE_BLOCK_BYTES // 8)
+    ]
     labels: NDArray[Any] = np.unique(np.concatenate(parts))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN, missing values or infinity; drop those rows first.")

@@ -492,8 +492,8 @@ class FairRidge(LinearModel):
 
     @property
     def _traits(self) -> Traits:
-        definition = self._bounded
-        penalized = self._chooses or self._lambda_2 > 0.0
+        definition, chooses = self._bounded, self._chooses
+        penalized = chooses or self._lambda_2 > 0.0
         return Traits(
             definition,
             # Certificates need fourth moments.
@@ -504,7 +504,7 @@ class FairRidge(LinearModel):
             compresses=not self.blind and self.controls is None,
             # Predictors of a blind model may be collinear with S; `_set_up` checks X alone.
             regularized=penalized or self.blind,
-            chooses_penalty=self._chooses,
+            chooses_penalty=chooses,
             advice=None if penalized else PENALTY_OR_FEWER,
         )
 
@@ -516,9 +516,11 @@ class FairRidge(LinearModel):
     @property
     def _lambda_2(self) -> float:
         """λ₂: the parameter, or what the fit has chosen."""
-        if self._chooses and not hasattr(self, "predictor_penalty_"):
-            raise ValueError("predictor_penalty='cv' is chosen by fit, from rows in memory.")
-        value: Any = self.predictor_penalty_ if self._chooses else self.predictor_penalty
+        value: Any = self.predictor_penalty
+        if self._chooses:
+            if not hasattr(self, "predictor_penalty_"):
+                raise ValueError("predictor_penalty='cv' is chosen by fit, from rows in memory.")
+            value = self.predictor_penalty_
         return check_number("predictor_penalty", value, minimum=0.0)
 
     @property
@@ -557,13 +559,13 @@ class FairRidge(LinearModel):
 
     def _set_up(self, training: Training) -> PenalizedProblem:
         """Set the model up on the training rows, and check their columns."""
-        engine, response = training.engine, training.response
+        engine, response, traits = training.engine, training.response, self._traits
         settings = self._model_settings(response)
         if self.separation == "error" and may_separate(engine, response.family, settings):
             refuse_decided(drop_separated(engine, response.family), training.design)
-        problem = set_up(engine, response.family, self._bounded, settings)
+        problem = set_up(engine, response.family, traits.definition, settings)
         ignored = problem.isolated_columns
-        check_columns(problem.basis, training, self._traits, ignored)
+        check_columns(problem.basis, training, traits, ignored)
         if self.blind and settings.predictor_penalty == 0.0:
             _, dependent = problem.space.dependent
             dependent = [k for k in dependent if k not in ignored]

@@ -14,8 +14,7 @@ from fairridge.models import Fit
 from fairridge.search import Choice, PenalizedProblem, Solution
 
 # Effect of a predictor, relative to the largest one, that is nothing but rounding.
-NO_EFFECT = 1e-8
-MOST_SHOWN = 8
+NEGLIGIBLE_EFFECT = 1e-8
 
 
 def sign_flips(
@@ -47,7 +46,7 @@ def sign_flips(
         return {}
     (free,) = problem.fits(np.zeros(1))
     names, here, there = _names(model, problem), *(_effects(one) for one in (fit, free))
-    size = NO_EFFECT * max(np.abs(there).max(initial=0.0), 1e-300)
+    size = NEGLIGIBLE_EFFECT * max(np.abs(there).max(initial=0.0), 1e-300)
     flipped = (here * there < 0.0) & (np.abs(here) > size) & (np.abs(there) > size)
     places = np.flatnonzero(flipped.ravel())
     if not places.size:
@@ -76,15 +75,15 @@ def flip_text(name: str, flip: dict[str, float]) -> str:
     return f"{name} {shown('free_')} → {shown('')}"
 
 
-def flips_text(flips: dict[str, dict[str, float]]) -> str:
+def flips_text(flips: dict[str, dict[str, float]], most: int = 8) -> str:
     """List such predictors in a sentence; "" if there are none."""
     if not flips:
         return ""
     texts = [flip_text(name, flip) for name, flip in flips.items()]
-    more = f", and {len(texts) - MOST_SHOWN} more" if len(texts) > MOST_SHOWN else ""
+    more = f", and {len(texts) - most} more" if len(texts) > most else ""
     return (
         "Sign changed by the bound (coefficient without it → with it, standard errors in "
-        f"parentheses): {'; '.join(texts[:MOST_SHOWN])}{more}."
+        f"parentheses): {'; '.join(texts[:most])}{more}."
     )
 
 

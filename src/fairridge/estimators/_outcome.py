@@ -28,10 +28,19 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.export import LinearForm, fingerprint
 from fairridge.fairness import MeanParity
-from fairridge.metrics import decided_by, group_differences, shares_of_fit, total_ratios
+from fairridge.inference import MAX_KEPT_COLUMNS
+from fairridge.metrics import (
+    GroupCodes,
+    Grouping,
+    decided_by,
+    encoded_groupings,
+    group_differences,
+    shares_of_fit,
+    total_ratios,
+)
 from fairridge.models import FairBasis, Fit, Isolation, TrainingColumns
 from fairridge.names import resolve_definition
-from fairridge.search import Problem, Solution
+from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.sources.stream import sample_of
 
 # Variance inflation factors beyond which a number is almost a combination of other columns.
@@ -186,6 +195,12 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             f"{solution.achieved:.4g} even without the sensitive attributes (alpha = 0).",
             BoundWarning,
         )
+    elif choice.status == "jumped":
+        warn_user(
+            f"unfairness={r:g} is met with room to spare ({solution.achieved:.4g}): as the penalty "
+            "grows, minima jump over the bound.",
+            BoundWarning,
+        )
     elif choice.crossings > 1:
         warn_user(
             f"unfairness is not monotone in the penalty and crosses {r:g} {choice.crossings} "
@@ -198,10 +213,10 @@ SEPARATION = ("isolate", "warn", "error")
 
 
 # An offset this large would multiply means by 5·10⁸: days, and not their logarithm.
-LARGEST_LOG_EXPOSURE = 20.0
+MAX_LOG_EXPOSURE = 20.0
 # Of exposures that are all above 1, such as months, the smallest has a logarithm of log 2, about;
 # that of the largest tells logarithms of days from years.
-LEAST_LOG_EXPOSURE, MOST_YEARS = 0.5, 5.0
+MIN_LOG_EXPOSURE, MAX_YEARS = 0.5, 5.0
 
 
 def _warn_of_unlogged(training: Training) -> None:
@@ -219,8 +234,8 @@ def _warn_of_unlogged(training: Training) -> None:
     low, high = float(offset.min()), float(offset.max())
     if not 0.0 < low < high:
         return
-    unlikely = low < LEAST_LOG_EXPOSURE or high > LARGEST_LOG_EXPOSURE
-    if not unlikely and high < MOST_YEARS:
+    unlikely = low < MIN_LOG_EXPOSURE or high > MAX_LOG_EXPOSURE
+    if not unlikely and high < MAX_YEARS:
         logged, given = (_null_deviance(engine, family, o) for o in (np.log(offset), offset))
         unlikely = logged < given
     if unlikely:
@@ -255,7 +270,7 @@ def _level_name(level: RowLevel, design: Design) -> str:
     inner = encoding.inner if isinstance(encoding, MappedEncoding) else encoding
     columns = () if inner is not encoding else inner.columns
     for column in columns:
-        width = len(column.encoded_names)
+        width = column.width
         if start <= level.columns[0] < start + width and isinstance(column, CategoricalColumn):
             if level.value == 0:
                 return f"{column.name}[{column.levels[column.base]}]"
@@ -309,7 +324,12 @@ def warn_of_separation(
     separations = [solution.fit.separation for solution in solutions]
     infinite = any(separation and separation.columns for separation in separations)
     values = ", ".join(f"{value:.3g}" for value in columns.values())
-    growth = "grow without bound; the deviance has converged." if infinite else "are extreme."
+    growth = "are extreme."
+    if infinite:
+        growth = (
+            f"would have no limit, so a ridge of {SEPARATION_RIDGE:g} per row, on all "
+            "standardized columns, holds them."
+        )
     predicted = bool(set(columns) & set(predictors))
     unseen = (
         predicted and not sees_means and any(solution.unfairness < 1.0 for solution in solutions)
@@ -324,10 +344,6 @@ def warn_of_separation(
         f"({values}) {growth}{loophole if unseen else ''} {remedy}.",
         DataWarning,
     )
-
-
-# Moments of more columns are too large to keep.
-MOST_COLUMNS = 512
 
 
 def store_columns(model: Any, training: Training) -> None:
@@ -379,7 +395,7 @@ def store_solution(
     model.unfairness_components_ = solution.components
     model.status_ = solution.choice.status
     model.bound_active_ = model.status_ != "inactive" and fit.lambda_ > 0.0
-    model.converged_ = model.status_ in ("inactive", "converged")
+    model.converged_ = solution.choice.met
     if solution.each:
         each = solution.each.items()
         model.lambda_ = {name: part.lambda_ for name, part in each}
@@ -405,7 +421,7 @@ def store_solution(
 def _moments(training: Training, problem: Problem) -> Moments | None:
     """Return the moments of a least-squares model of rows in memory, for its inference."""
     engine = training.engine
-    few = len(engine.names) <= MOST_COLUMNS and not problem.space.compressed
+    few = len(engine.names) <= MAX_KEPT_COLUMNS and not problem.space.compressed
     summed = few and problem.family.least_squares and in_memory(engine)
     return engine.moments() if summed else None
 
@@ -417,7 +433,7 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     """
     design, engine = training.design, training.engine
     columns = design.columns
-    if len(columns) > MOST_COLUMNS:  # too many to display
+    if len(columns) > MAX_KEPT_COLUMNS:  # too many to display
         return ()
     if in_memory(engine):
         rows = engine.rows if training.unmapped is None else training.unmapped
@@ -433,11 +449,14 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
 
 def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     """Keep the numbers that every model is described by, and what they mean between groups."""
-    classes, decided = training.response.classes, None
+    classes, decided, groupings = training.response.classes, None, _groupings(training)
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
     if classes is not None and not training.engine.on_device:
         means = MeanParity().means(fit, totals=True)
-        decided = decided_by(fit, training.engine, len(classes), training.unmapped, means)
+        groups = None
+        if groupings is not None:
+            groups = [GroupCodes(each.codes, len(each.labels)) for each in groupings]
+        decided = decided_by(fit, training.engine, len(classes), groups, means)
     shares = shares_of_fit(fit)
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
     if classes is not None and decided is not None:
@@ -446,20 +465,23 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
             differences[f"adverse_impact_ratio[{label}]"] = float(ratio)
     model.dependence_ = _finite(shares)
     model.group_differences_ = _finite(differences)
-    model.total_ratios_ = _totals(training, fit)
+    engine, model.total_ratios_ = training.engine, {}
+    if groupings is not None and in_memory(engine):
+        n_products = len(training.design.sensitive.inner.products)
+        of_attributes = groupings[: len(groupings) - n_products]
+        model.total_ratios_ = total_ratios(fit, engine, of_attributes, classes)
 
 
-def _totals(training: Training, fit: Fit) -> dict[str, dict[str, float]]:
-    """Compare totals of predictions and responses, where that costs little beside the fit.
+def _groupings(training: Training) -> list[Grouping] | None:
+    """Group the rows by each attribute, where that costs little beside the fit; None elsewhere.
 
     A least-squares fit needs no pass over the rows once they are summed, and passes over rows
-    in files or on devices are expensive.
+    in files or on devices are expensive. Cox models predict no totals.
     """
-    engine, family = training.engine, fit.family
+    engine, family = training.engine, training.response.family
     if not in_memory(engine) or family.least_squares or family.reads == "times":
-        return {}
-    known = training.design.sensitive.inner, training.unmapped, training.response.classes
-    return total_ratios(fit, engine, *known)
+        return None
+    return encoded_groupings(training.unmapped or engine.rows, training.design.sensitive.inner)
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float]:
@@ -478,12 +500,13 @@ def _store_linear_form(
     if blind:  # coefficients of S are zero, but for rounding
         raw, center = fit.beta, basis.center_predictors
     intercept = fit.mean_intercept - raw @ center
+    order = design.input_order
     # In the order of memory that a loaded model has, so that sums agree to the last bit.
-    coefficients = np.ascontiguousarray(raw[..., design.input_order])
+    coefficients = np.ascontiguousarray(raw[..., order])
     if training.response.classes is not None:  # as scikit-learn's classifiers have them
         coefficients, intercept = np.atleast_2d(coefficients), np.atleast_1d(intercept)
     model.coef_, model.intercept_ = coefficients, intercept
-    model.coef_names_ = np.array(design.encoded_names, dtype=object)[design.input_order]
+    model.coef_names_ = np.array(design.encoded_names, dtype=object)[order]
 
 
 def describe(model: Any) -> LinearForm:

@@ -9,7 +9,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import as_table
 from fairridge.engines import linear_predictor
-from fairridge.inference import LARGEST_POSTERIOR
+from fairridge.inference import MAX_KEPT_COLUMNS
 from fairridge.names import resolve_penalty
 from fairridge.sources import RowSource
 
@@ -57,8 +57,8 @@ def _require_posterior(model: Any) -> None:
         )
     elif settings.blind or settings.controls is not None:
         reason = "is for models that use S to predict, without controls"
-    elif len(model._design.encoded_names) > LARGEST_POSTERIOR:
-        reason = f"is for models with up to {LARGEST_POSTERIOR:,} encoded columns"
+    elif len(model._design.encoded_names) > MAX_KEPT_COLUMNS:
+        reason = f"is for models with up to {MAX_KEPT_COLUMNS:,} encoded columns"
     elif len(model.predictor_names_) > model.n_rows_:
         reason = "needs at least as many rows as predictor columns"
     elif resolve_penalty(settings.penalty).l1 == 0.0:

@@ -14,12 +14,12 @@ from fairridge.estimators._flips import flips_text
 from fairridge.estimators._model import attribute_facts, bound_text
 from fairridge.metrics import DIFFERENCES, EVERYONE, WORDS
 from fairridge.reports import CoefficientRow, Summary
-from fairridge.reports.summary import INFLATED
+from fairridge.reports.summary import INFLATION_REMARK
 
 # Share of the rows below which a base level is rare.
-RARE_BASE = 0.01
+RARE_BASE_SHARE = 0.01
 # Groups whose totals are shown.
-MOST_GROUPS = 4
+SHOWN_GROUPS = 4
 SHARES = {
     "r_squared_sensitive": "Explained by S",
     "r_squared_unconditional": "Without controls",
@@ -67,10 +67,10 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     flips = flips_text(getattr(model, "sign_flips_", {}))
     notes += [flips] if flips else []
     notes += _rare_bases(model._design.predictors.inner)
-    if any(row.inflation >= INFLATED for row in rows):
+    if any(row.inflation >= INFLATION_REMARK for row in rows):
         notes.append(
             "VIF: variance inflation factor, 1/(1 − R²) of a predictor on S and the other ones, "
-            f"where it is {INFLATED:g} or more."
+            f"where it is {INFLATION_REMARK:g} or more."
         )
     if isolated:
         notes.append(f"isolated, since all their rows have the same outcome: {listed(isolated)}.")
@@ -95,7 +95,7 @@ def totals_text(ratios: dict[str, dict[str, float]]) -> list[str]:
 
     everyone = [name for name in ratios if name.startswith(EVERYONE)]
     groups = [name for name in ratios if name not in everyone]
-    shown = [*farthest(everyone, 1), *farthest(groups, MOST_GROUPS)]
+    shown = [*farthest(everyone, 1), *farthest(groups, SHOWN_GROUPS)]
     texts = [
         f"{name} {found['ratio']:.3g} ({found['low']:.3g} to {found['high']:.3g})"
         for name, found in ((name, ratios[name]) for name in shown)
@@ -121,7 +121,7 @@ def _rare_bases(encoding: Any) -> list[str]:
         f"{100.0 * column.shares[column.base]:.2g} % of the rows, so all coefficients of "
         f"{column.name} have large errors: choose another one (base='most-frequent')."
         for column in encoding.columns
-        if isinstance(column, CategoricalColumn) and column.shares[column.base] < RARE_BASE
+        if isinstance(column, CategoricalColumn) and column.shares[column.base] < RARE_BASE_SHARE
     ]
 
 

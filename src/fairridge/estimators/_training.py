@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from fairridge.estimators._device import read_device
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Family
+from fairridge.search import Usage, require_inputs
 from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.roles import Roles
@@ -152,14 +154,40 @@ def read_training(
 
 
 def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -> Training:
-    """Say which offsets there are, and find the columns that a bound is conditional on."""
+    """Say which offsets there are, check limits, and find what a bound is conditional on."""
     if training.response.family.n_predictors == 1:
         training = replace(training, offsets=offsets)
+    require_inputs(
+        training.engine,
+        training.response.family,
+        partial(_usage, model, training.offsets),
+        standardize=bool(getattr(model, "standardize", True)),
+    )
     names = getattr(model, "controls", None)
     if names is None:
         return training
     controls = training.design.control_columns(names)
     return replace(training, response=replace(training.response, controls=controls))
+
+
+def _usage(model: FairModel, offsets: tuple[str, ...]) -> Usage:
+    """Return what a model does with its columns."""
+    traits, learner = model._traits, getattr(model, "estimator", None)
+    return Usage(
+        # A learner of another library has coefficients of its own, or none.
+        penalized=traits.advice is None or learner is not None,
+        uses_sensitive=traits.needs_sensitive and learner is None,
+        offsets=offsets,
+        has_penalty=hasattr(model, "predictor_penalty"),
+    )
+
+
+def require_response(response: Response, inputs: Inputs, offsets: tuple[str, ...]) -> None:
+    """Check response and offset of rows in memory, before their columns are known."""
+    offset = inputs.offset if _has_offset(response.family) else None
+    rows = Rows((), (), (), response.values, response.targets, inputs.weight, offset)
+    engine = engine_of(rows, response.family)
+    require_inputs(engine, response.family, lambda: Usage(penalized=True, offsets=offsets))
 
 
 def _read_source(model: FairModel, data: RowSource) -> Training:
@@ -188,10 +216,10 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
         has_offset=bool(roles.offsets) and not reader.less_offset,
     )
     _require_two(engine.n_rows, model)
-    if response.family.reads == "times" and not engine.first.high[1]:
+    if response.family.reads == "times" and not engine.extent.high[1]:
         raise ValueError("y has no events (all rows are censored); a Cox model needs some.")
     if hasattr(response.family, "check") and response.classes is None:
-        response.family.check(np.concatenate([engine.first.low, engine.first.high]))
+        response.family.check(np.concatenate([engine.extent.low, engine.extent.high]))
     return Training(design, engine, response, engine.n_rows, None)
 
 

@@ -38,7 +38,7 @@ class FairnessPath:
     achieved : ndarray of shape (m,)
         The definition's value.
     status : tuple of str
-        "inactive", "converged", "infeasible", "not-converged" or "separated".
+        "inactive", "converged", "jumped", "infeasible", "not-converged" or "separated".
     deviance, score : ndarray of shape (m,)
         Deviance, and R² or D², in training.
     components : dict of str to ndarray

@@ -89,8 +89,9 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
         and `high` of its 95 % interval, for "all rows" and each group of at least 30;
         empty for gaussian models and rows that are not in memory (`audit` has them).
     status_ : str
-        "inactive", "converged", "infeasible", "not-converged", or "separated":
-        nominally met, but meaningless, because levels decide the response.
+        "inactive", "converged", "jumped" (met with room to spare: no minimum lies between),
+        "infeasible", "not-converged", or "separated": nominally met, but meaningless,
+        because levels decide the response.
     bound_active_, converged_ : bool
         `bound_active_`: the bound changes the fit. `converged_`: the bound is met.
     sign_flips_ : dict of str to dict

@@ -155,7 +155,7 @@ class LinearForm:
         for encoding, sensitive in ((self.design.sensitive, True), (self.design.predictors, False)):
             unknown = for_sensitive(self.unknown) if sensitive else self.unknown
             for column in encoding.columns:  # type: ignore[union-attr]
-                encoded = slice(start, start + len(column.encoded_names))
+                encoded = slice(start, start + column.width)
                 coefficients = self.coefficients[:, encoded]
                 columns.append(InputColumn(column, sensitive, encoded, coefficients, unknown))
                 start = encoded.stop

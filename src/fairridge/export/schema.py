@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from fairridge.data import Design, MappedEncoding, Missing, Unknown
-from fairridge.data.annotations import LARGEST, conforms, is_number
+from fairridge.data.annotations import LARGEST_NUMBER, conforms, is_number
 from fairridge.export.codec import NotSaved
 from fairridge.export.soundness import (
     Level,
@@ -64,7 +64,7 @@ def _numbers(
     infinite: bool = False,
     when: Callable[[ModelFacts], bool] = _always,
 ) -> FieldRule:
-    maximum = np.inf if infinite else LARGEST
+    maximum = np.inf if infinite else LARGEST_NUMBER
 
     def holds(value: Any, facts: ModelFacts) -> bool:
         array: NDArray[Any] = np.asarray(value)

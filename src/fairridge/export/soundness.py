@@ -135,7 +135,7 @@ def _are_positions(positions: tuple[int, ...], encoding: Encoding, width: int) -
 
 def _are_products(encoding: Encoding) -> bool:
     n_columns = len(encoding.columns)
-    n_encoded = sum(len(column.encoded_names) for column in encoding.columns)
+    n_encoded = sum(column.width for column in encoding.columns)
     return all(
         len(set(part)) == len(part) >= 2 and all(0 <= k < limit for k in part)
         for parts, limit in ((encoding.crossed, n_columns), (encoding.products, n_encoded))

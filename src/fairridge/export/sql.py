@@ -6,6 +6,7 @@ the inverse link), so that no long expression is written, or computed, twice.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from fairridge.export.dialects import DIALECTS, Dialect
 from fairridge.export.form import InputColumn, LinearForm, named_form
 
 # Largest finite 64-bit float: NaN and infinity are not at most that.
-LARGEST = 1.7976931348623157e308
+LARGEST = sys.float_info.max
 # η beyond which e^−t with t = e^η is zero, and e^t not yet an error.
 LARGEST_RATE = 6.0
 ETA = "linear_predictor"

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
+import numpy as np
+
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import Fit, Isolation
+from fairridge.models import Fit, Isolation, PredictedModels
 
 # The predictions whose R² on S a certificate can be about.
 Certifiable = Literal["linear predictors", "means"]
@@ -68,6 +70,10 @@ class Definition(ABC):
         A search can then predict the value without a pass over the rows.
         """
         return False
+
+    def predicted(self, models: PredictedModels) -> Floats:
+        """Return the values of models that one pass foretells, if deviances suffice."""
+        raise TypeError(f"{self.name} is not foretold by deviances.")
 
     @property
     def arbitrary(self) -> bool:
@@ -192,13 +198,18 @@ class VarianceShare(Definition):
         return self.applies_to(family)
 
     @abstractmethod
-    def other_variance(self, fit: Fit) -> float:
-        """Return what VAR(Sα) is compared with."""
+    def other_variance(self, fit: Fit | PredictedModels) -> Any:
+        """Return what VAR(Sα) is compared with, of one model or of several."""
 
     def value(self, fit: Fit) -> float:
         """Return VAR(Sα) / (VAR(Sα) + other); 0 if nothing is explained at all."""
         sensitive = fit.sensitive_variance
         return share(sensitive, sensitive + self.other_variance(fit))
+
+    def predicted(self, models: PredictedModels) -> Floats:
+        """Return the same of several models."""
+        sensitive = models.sensitive_variance
+        return shares(sensitive, sensitive + self.other_variance(models))
 
 
 def is_variance_share(definition: Definition, family: Family) -> TypeGuard[VarianceShare]:
@@ -265,3 +276,8 @@ class OtherDefinition(Definition):
 def share(part: float, whole: float) -> float:
     """Return part/whole; 0 if there is nothing to share."""
     return part / whole if whole != 0.0 else 0.0
+
+
+def shares(parts: Floats, wholes: Floats) -> Floats:
+    """Return the same of several models."""
+    return np.asarray(np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes != 0.0))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare
-from fairridge.models import Fit
+from fairridge.models import Fit, PredictedModels
 from fairridge.solvers.spectrum import sequential_share
 
 
@@ -75,7 +76,7 @@ class EqualityOfOpportunity(VarianceShare):
         """Return the share from the same sequential sums of squares on other rows."""
         return sequential_share(scatter, q, m)
 
-    def other_variance(self, fit: Fit) -> float:
+    def other_variance(self, fit: Fit | PredictedModels) -> Any:
         """COV(Uβ, y⊥)² / VAR(y⊥)."""
         return fit.basis.response_variance(fit.beta)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.engines.blocks import SMALLEST_SQUARES
 from fairridge.fairness.base import Definition
 from fairridge.families.distances import (
     AbsoluteDifference,
@@ -20,8 +21,6 @@ from fairridge.families.distances import (
 )
 from fairridge.models import Fit
 
-# Products below this have lost digits to underflow.
-SMALLEST_PRODUCT = 1e-290
 # Variance of what S adds to η, relative to that of η or of the response, that is rounding.
 ROUNDING_OF_PREDICTORS = 1e-28
 # Forms that are nothing but rounding, of matrices and vectors whose largest entries are one.
@@ -39,9 +38,7 @@ class IndividualFairness(Definition):
     """Different treatment of pairs, relative to the unconstrained model.
 
     D_IF = f(α)/f(α₀) with f(α) = Σᵢⱼ d(yᵢ, yⱼ)(sᵢα − sⱼα)² = αᵀMα (paper,
-    section 4.3) and α₀ the coefficients at λ = 0. If columns separate the
-    responses so that α₀ has no limit, neither has D_IF, and bounds between 0
-    and 1 are refused.
+    section 4.3) and α₀ the coefficients at λ = 0.
 
     d is the weight of a pair, and decides only which λ meets a bound: the model
     is on the same path α(λ) as under statistical parity.
@@ -138,7 +135,7 @@ class IndividualFairness(Definition):
         sizes = np.array([weight * weight, np.abs(M).max(initial=0.0)])
         if not (
             np.isfinite(sizes).all()
-            and ((sizes == 0.0) | (sizes > SMALLEST_PRODUCT)).all()
+            and ((sizes == 0.0) | (sizes > SMALLEST_SQUARES)).all()
             and sizes[0]
         ):
             raise ValueError(
@@ -172,29 +169,17 @@ def _is_rounding(free: Fit) -> bool:
 
 def _has_limit(free: Fit) -> bool:
     """Whether the α of an unconstrained fit is determined."""
-    return free.separation is None or not free.separation.sensitive
+    return free.separation is None or bool(free.separation.columns)
 
 
 def _without_limit(free: Fit) -> str:
-    """Return which columns leave α₀ undetermined, and what to do."""
+    """Return which attributes leave α₀ undetermined, and what to do."""
     assert free.separation is not None
-    if not free.separation.columns:
-        return (
-            "individual fairness relates to the unconstrained model, but without a bound the "
-            f"predictors can replace {', '.join(map(repr, free.separation.sensitive))}: only rows "
-            "that no event compares with others distinguish them. Set a predictor_penalty, or use "
-            "another definition."
-        )
-    columns, sensitive = (
-        ", ".join(map(repr, names))
-        for names in (free.separation.columns, free.separation.sensitive)
-    )
-    predictors = set(free.separation.columns) - set(free.engine.names[: free.engine.n_sensitive])
-    penalty = "set a predictor_penalty, " if predictors else ""
     return (
-        f"individual fairness relates to the unconstrained model, but column(s) {columns} separate "
-        f"the responses: without a bound the coefficients of {sensitive} have no limit. Merge rare "
-        f"levels, {penalty}or use another definition."
+        "individual fairness relates to the unconstrained model, but without a bound the "
+        f"predictors can replace {', '.join(map(repr, free.separation.sensitive))}: only rows "
+        "that no event compares with others distinguish them. Set a predictor_penalty, or use "
+        "another definition."
     )
 
 

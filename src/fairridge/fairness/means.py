@@ -14,7 +14,7 @@ from fairridge.engines import Engine, MeanSums
 from fairridge.fairness.base import Certifiable, Definition, VarianceShare
 from fairridge.fairness.conditional import GivenControls
 from fairridge.families.sums import MeansOfRows
-from fairridge.models import FairBasis, Fit
+from fairridge.models import FairBasis, Fit, PredictedModels
 from fairridge.solvers.spectrum import block_diagonal, explained_by_sensitive, whitening
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
@@ -158,7 +158,7 @@ class MeanParity(MeanShare, VarianceShare):
         """Whether μ is η, so that shares of its variance are known in closed form."""
         return bool(family.least_squares)
 
-    def other_variance(self, fit: Fit) -> float:
+    def other_variance(self, fit: Fit | PredictedModels) -> Any:
         """VAR(Uβ)."""
         return fit.predictor_variance
 
@@ -329,6 +329,7 @@ class MeanForm:
     # Maps the same sums to b; without rows if there are no controls, of shape
     # (K·rank, K·(1+q)).
     of_controls: Floats
+    rounding: float = 0.0  # variance of means of the size of the response that is rounding
 
     def explained(self, products: Floats) -> Floats:
         """Return a, for Σ w μ[1, s] of shape (K, 1+q)."""
@@ -346,7 +347,7 @@ class MeanForm:
         b = self.of_controls @ sums.products.ravel()
         value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
         separated = sums.deviance <= SEPARATED * float(self.weights.sum())
-        least = max(least, (NOTHING_OF_SEPARATED if separated else NOTHING) * size)
+        least = max(least, (NOTHING_OF_SEPARATED if separated else NOTHING) * size, self.rounding)
         return value if value > least else 0.0
 
     def variance_slope(self, sums: MeanSums, squares: Floats, jacobian: Floats) -> Floats:
@@ -413,7 +414,8 @@ def mean_form(
     ]
     safe = np.where(weights > 0.0, weights, 1.0)
     of_S, controls = map(block_diagonal, zip(*maps, strict=True))
-    return MeanForm(safe, shares, of_S, sums.counts[:n_bounded], controls)
+    rounding = NOTHING * float(np.abs(basis.center_targets).max()) ** 2
+    return MeanForm(safe, shares, of_S, sums.counts[:n_bounded], controls, rounding)
 
 
 def _maps(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
 from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.families.sums import any_arrays
-from fairridge.models import Fit, Isolation
+from fairridge.models import Fit, Isolation, PredictedModels
 from fairridge.solvers.spectrum import explained_by_sensitive
 
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
@@ -157,7 +157,7 @@ class StatisticalParity(VarianceShare):
         measure = self.measure or family.share
         return measure == "variance" or (self.center and measure != "tjur")
 
-    def other_variance(self, fit: Fit) -> float:
+    def other_variance(self, fit: Fit | PredictedModels) -> Any:
         """VAR(Uβ)."""
         return fit.predictor_variance
 
@@ -170,31 +170,46 @@ class StatisticalParity(VarianceShare):
             return 0.0
         if measure == "tjur":
             return self._tjur(fit)
+        found = float(self._of_deviances(fit))
+        if not np.isfinite(found):
+            raise ValueError(
+                "StatisticalParity(measure='nagelkerke'): the likelihood without S is beyond "
+                "floating point. Use measure='deviance', or, with center=False, code S nearer to 0."
+            )
+        return found
+
+    def predicted(self, models: PredictedModels) -> Floats:
+        """Return the shares of S in several models."""
+        if self.applies_to(models.family):
+            return super().predicted(models)
+        found = self._of_deviances(models)
+        return np.where(models.alpha.any(axis=(1, 2)), found, 0.0)
+
+    def _of_deviances(self, fit: Fit | PredictedModels) -> Floats:
+        """Return the share of S in the explained deviance, of one model or of several."""
         # All deviances are divided by the size of the largest, which cancels in shares.
-        log_size = 0.0 if self.center else fit.log_size_uncentered
+        log_size = 0.0 if self.center else cast(Fit, fit).log_size_uncentered
         without, null = (
             fit.deviance_without(predictors=kept, center=self.center, log_size=log_size)
             for kept in (True, False)
         )
         divisor = float(np.exp(-log_size))
-        deviance, weight = fit.deviance * divisor, fit.basis.weight * divisor
+        deviance, weight = np.asarray(fit.deviance) * divisor, fit.basis.weight * divisor
         unit = fit.family.unit(float(fit.basis.center_targets[0]))
-        if null - deviance <= NEGLIGIBLE_DEVIANCE * (weight * unit + abs(null)):
-            return 0.0  # nothing is explained, but for rounding
-        if measure == "deviance":
-            return min(share(deviance - without, deviance - null), LARGEST)
-        return self._nagelkerke(without - null, deviance - null, weight)
+        explained = null - deviance
+        # Less is rounding: then nothing is explained.
+        varies = explained > NEGLIGIBLE_DEVIANCE * (weight * unit + np.abs(null))
+        explained = np.where(varies, explained, 1.0)
+        if (self.measure or fit.family.share) == "deviance":
+            found = np.minimum((without - deviance) / explained, LARGEST)
+        else:
+            found = self._nagelkerke(np.where(varies, without - null, -1.0), -explained, weight)
+        return np.where(varies, found, 0.0)
 
-    def _nagelkerke(self, without: float, full: float, weight: float) -> float:
+    def _nagelkerke(self, without: Floats, full: Floats, weight: float) -> Floats:
         """1 − R²(0, β)/R²(α, β), from differences of deviances to D(0, 0)."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            value = 1.0 - share(*(np.expm1(np.divide(d, weight)) for d in (without, full)))
-        if not np.isfinite(value):
-            raise ValueError(
-                "StatisticalParity(measure='nagelkerke'): the likelihood without S is beyond "
-                "floating point. Use measure='deviance', or, with center=False, code S nearer to 0."
-            )
-        return float(value)
+            return np.asarray(1.0 - np.expm1(without / weight) / np.expm1(full / weight))
 
     def _tjur(self, fit: Fit) -> float:
         if not fit.family.proportion:

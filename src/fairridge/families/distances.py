@@ -41,15 +41,14 @@ from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_number
 from fairridge.exceptions import DataWarning
+from fairridge.families.risk_sets import EXPONENT_SPAN
 
 Vectorized = Callable[[Any], Any]
 
 # Above this many rows a general distance takes minutes: 4e8 pairs.
-MANY_ROWS = 20_000
+MAX_PAIRED_ROWS = 20_000
 # Differences from a mean, relative to it, that are rounding.
 ROUNDING_OF_MEANS = 1e-15
-# Distance in units of the scale that one run of sums spans: e^300 is far from overflow.
-SPAN = 300.0
 
 
 @dataclass(frozen=True)
@@ -323,7 +322,7 @@ class PairwiseDistance:
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M = 2 Sᵀ(diag(v∘Dv) − VDV)S."""
         n, q = S.shape
-        if n > MANY_ROWS:
+        if n > MAX_PAIRED_ROWS:
             warn_user(
                 f"individual fairness with a general distance looks at all {n:,}² pairs of rows; "
                 "AbsoluteDifference, SquaredDifference, ClassDifference, SameOutcome and Closeness "
@@ -401,7 +400,7 @@ def _decayed(place: Floats, columns: Floats) -> Floats:
     decayed = np.empty_like(columns)
     carried, first = np.zeros(columns.shape[1]), 0
     while first < len(place):
-        stop = int(np.searchsorted(place, place[first] + SPAN, side="right"))
+        stop = int(np.searchsorted(place, place[first] + EXPONENT_SPAN, side="right"))
         power = np.exp(place[first:stop] - place[first])[:, None]
         sums = np.cumsum(np.vstack([carried, columns[first:stop] * power]), axis=0)
         decayed[first:stop] = sums[:-1] / power

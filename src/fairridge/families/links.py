@@ -17,7 +17,7 @@ from fairridge._typing import Floats
 # e^x beyond this x would be infinite.
 LARGEST_EXPONENT = 700.0
 # Where the hazard of a normal variable is a continued fraction, and how many terms that takes.
-TAIL, TERMS = 5.0, 24
+TAIL_START, FRACTION_TERMS = 5.0, 24
 ROOT_2, ROOT_2_OVER_PI = math.sqrt(2.0), math.sqrt(2.0 / math.pi)
 
 
@@ -167,24 +167,24 @@ def bounded_exp(eta: Floats) -> Floats:
 
 def _hazard(x: Floats) -> tuple[Floats, Floats]:
     """Return h(x) = φ(x)/Φ(−x), and h(x) − x."""
-    xp, near = namespace(x), at_most(x, TAIL)
+    xp, near = namespace(x), at_most(x, TAIL_START)
     # erfcx is infinite for x < −37, where h has long been zero.
     hazard = ROOT_2_OVER_PI / special(xp).erfcx(near / ROOT_2)
     excess = hazard - near
-    far = x > TAIL
+    far = x > TAIL_START
     if xp.any(far):
         # h(x) − x = 1/(x + 2/(x + 3/(x + …))), without a difference of large numbers.
         if xp is np:  # where they are few, and only they need cost anything
             hazard[far], excess[far] = _far_hazard(x[far])
         else:
-            tail, fraction = _far_hazard(at_least(x, TAIL))
+            tail, fraction = _far_hazard(at_least(x, TAIL_START))
             hazard, excess = xp.where(far, tail, hazard), xp.where(far, fraction, excess)
     return hazard, excess
 
 
 def _far_hazard(x: Floats) -> tuple[Floats, Floats]:
     tail = x
-    for k in range(TERMS, 0, -1):
+    for k in range(FRACTION_TERMS, 0, -1):
         fraction = k / tail
         tail = x + fraction
     return tail, fraction

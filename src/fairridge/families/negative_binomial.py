@@ -16,7 +16,7 @@ from fairridge.families.loglinear import LogLink, Poisson, log_ratio
 from fairridge.families.sums import any_arrays
 
 # Below this κ, ψ(y + 1/κ) − ψ(1/κ) is a series, because the difference has lost its digits.
-NEARLY_POISSON = 1e-2
+SERIES_DISPERSION = 1e-2
 # log κ below which a model is a Poisson model.
 SMALLEST_LOG_DISPERSION = np.log(1e-12)
 
@@ -167,7 +167,7 @@ def _excess(y: Floats, eta: Floats, weight: Floats) -> Floats:
 
 def _digamma_gap(kappa: float, y: Floats) -> Floats:
     """Return ψ(y + 1/κ) − ψ(1/κ) − log(1 + κy)."""
-    if kappa > NEARLY_POISSON:
+    if kappa > SERIES_DISPERSION:
         xp, below = namespace(y), float(special(np).digamma(1.0 / kappa))
         return special(xp).digamma(y + 1.0 / kappa) - below - xp.log1p(kappa * y)
     # From ψ(x) = log x − 1/(2x) − 1/(12x²) + 1/(120x⁴) − …

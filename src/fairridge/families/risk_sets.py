@@ -11,8 +11,8 @@ from fairridge._typing import Floats, Integers
 
 Ties = Literal["breslow", "efron"]
 
-# Risks that differ by at most a factor of e³⁰⁰ can be summed in one scale.
-SPAN = 300.0
+# Exponents that differ by at most this can be summed in one scale: e³⁰⁰ is far from overflow.
+EXPONENT_SPAN = 300.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def _sums(group: Integers, values: Floats, n_groups: int) -> Floats:
 
 @dataclass(frozen=True)
 class _Scales:
-    """e^shift for each group; groups whose largest η differ by at most SPAN share one."""
+    """e^shift for each group; groups whose largest η differ by at most EXPONENT_SPAN share one."""
 
     stretches: tuple[slice, ...]
     shift: Floats
@@ -54,7 +54,7 @@ class _Scales:
         """Divide groups by the largest η of their risk sets, which never decreases."""
         stretches, start = [], 0
         while start < len(highest):
-            stop = int(np.searchsorted(highest, highest[start] + SPAN, side="right"))
+            stop = int(np.searchsorted(highest, highest[start] + EXPONENT_SPAN, side="right"))
             stretches.append(slice(start, stop))
             start = stop
         shift = [np.full(s.stop - s.start, highest[s.stop - 1]) for s in stretches]

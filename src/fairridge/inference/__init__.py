@@ -25,13 +25,13 @@ from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates, Interval, WaldTest
 from fairridge.inference.federated import RowProducts, products_of
 from fairridge.inference.pooling import PooledInference, pool
-from fairridge.inference.posterior import LARGEST_POSTERIOR, posterior_covariance
+from fairridge.inference.posterior import MAX_KEPT_COLUMNS, posterior_covariance
 from fairridge.inference.restore import restored
 from fairridge.inference.result import Inference
 
 __all__ = [
     "CERTIFICATIONS",
-    "LARGEST_POSTERIOR",
+    "MAX_KEPT_COLUMNS",
     "Analysis",
     "Certificate",
     "Certification",

@@ -23,9 +23,9 @@ from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.estimates import quantile
 from fairridge.inference.passes import Pass, Weighing
 
-DRAWS = 20_000
+BAND_DRAWS = 20_000
 # Influences that are in memory at a time.
-AT_ONCE = 4_000_000
+MAX_INFLUENCES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _Joint:
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         n, count = len(y), len(self.parts) * self.parts[0][1].shape[1]
         # The rows of a Cox model belong together.
-        step = max(1, AT_ONCE // count) if self.family.separable else n
+        step = max(1, MAX_INFLUENCES // count) if self.family.separable else n
         total: Any = 0.0
         for start in range(0, n, step):
             here = slice(start, start + step)
@@ -200,7 +200,7 @@ def _critical(covariance: Floats, confidence: float) -> float:
     # Models of a path have few directions in common.
     few = sizes > 1e-10 * sizes[-1]
     root = vectors[:, few] * np.sqrt(sizes[few])
-    normal = np.random.default_rng(0).standard_normal((DRAWS, root.shape[1]))
+    normal = np.random.default_rng(0).standard_normal((BAND_DRAWS, root.shape[1]))
     drawn = float(np.quantile(np.abs(normal @ root.T).max(axis=1), confidence))
     return max(drawn, quantile(confidence, None))
 

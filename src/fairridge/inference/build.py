@@ -25,9 +25,9 @@ from fairridge.search import PenalizedProblem, Solution
 
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
 # Rows per coefficient below which normal approximations are doubtful.
-FEW_ROWS, FEW_EACH = 200, 20
+MIN_NORMAL_ROWS, MIN_ROWS_PER_COEFFICIENT = 200, 20
 # n·r/(1−r) per sensitive column, below which the bound binds by noise alone.
-NOISE = 4.0
+NOISE_BOUND = 4.0
 
 
 def inference_of(
@@ -315,7 +315,7 @@ def _notes(analysis: Analysis, near: bool) -> list[str]:
             "The rows do not show whether the bound binds in the population: each standard error "
             "is the larger of the two cases."
         )
-    if analysis.regime == "bound" and n * r / (1.0 - r) < NOISE * analysis.state.q:
+    if analysis.regime == "bound" and n * r / (1.0 - r) < NOISE_BOUND * analysis.state.q:
         notes.append(
             "The bound is so small for this number of rows that it would bind by chance alone; "
             "the direction of α is noise."
@@ -333,7 +333,7 @@ def _notes(analysis: Analysis, near: bool) -> list[str]:
     if constant.size:
         columns = _named(analysis, constant)
         notes.append(f"Column(s) {columns} are constant; their coefficients are 0 by definition.")
-    if n < max(FEW_ROWS, FEW_EACH * analysis.parameters()):
+    if n < max(MIN_NORMAL_ROWS, MIN_ROWS_PER_COEFFICIENT * analysis.parameters()):
         notes.append(
             "There are few rows for the number of coefficients: standard errors are approximate."
         )

@@ -32,7 +32,7 @@ from fairridge.inference.estimates import check_probability
 
 Spread = Callable[[float], float]
 
-MOST_ROWS = 1e15
+MAX_SAMPLE_SIZE = 1e15
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,9 @@ def rows_needed(
         spread = 1.0 / (np.exp(log_rows) * (1.0 - training))
         return limit(confidence=confidence, spread=spread) - unfairness
 
-    most = float(np.log(MOST_ROWS))
+    most = float(np.log(MAX_SAMPLE_SIZE))
     if excess(most) > 0.0:
-        raise ValueError(f"more than {MOST_ROWS:.0e} rows are needed; lower training_bound.")
+        raise ValueError(f"more than {MAX_SAMPLE_SIZE:.0e} rows are needed; lower training_bound.")
     if excess(0.0) <= 0.0:
         return 1
     return ceil(float(np.exp(brentq(excess, 0.0, most, xtol=1e-13))) * (1.0 - 1e-9))
@@ -263,9 +263,9 @@ def check_certified(unfairness: float, sensitive_columns: int, confidence: float
 
 
 # Noncentrality at which ncx2 and its normal limit agree to nine digits.
-MANY = 1e6
+NORMAL_NONCENTRALITY = 1e6
 # Noncentrality above which ncf is slow; ν decides there.
-MOST = 1e9
+MAX_NONCENTRALITY = 1e9
 
 
 def quantile_of_odds(
@@ -290,11 +290,11 @@ def quantile_of_odds(
     if np.isfinite(degrees):
         if shift == 0.0:
             return float(spread * columns * f.ppf(probability, columns, degrees))
-        near = min(shift, MOST)
+        near = min(shift, MAX_NONCENTRALITY)
         return float(odds / near * columns * ncf.ppf(probability, columns, degrees, near))
     if shift == 0.0:
         return float(spread * chi2.ppf(probability, columns))
-    if shift < MANY:
+    if shift < NORMAL_NONCENTRALITY:
         return float(spread * ncx2.ppf(probability, columns, shift))
     # The root is normal.
     return float(spread * ((np.sqrt(shift) + norm.ppf(probability)) ** 2 + (columns - 1)))

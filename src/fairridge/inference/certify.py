@@ -39,8 +39,8 @@ Upper = Callable[[float], float]
 # As r′ → 0 the direction of α and with it c has a limit; this is near enough.
 LEAST_BOUND = 1e-4
 # Values of r′ between which limits are interpolated: of models in closed form, and of others.
-GRID, SEARCHED = 8, 6
-DRAWS = 4000
+CLOSED_FORM_GRID, SEARCHED_GRID = 8, 6
+CERTIFICATE_DRAWS = 4000
 # Values of r′, relative to r, that are tested on held-out rows, fairest first.
 TESTED = np.linspace(0.0, 1.0, 11)
 
@@ -118,7 +118,8 @@ def certify_each(
     inner = bounds[(bounds > 0.0) & (bounds < 1.0)]
     largest = float(inner.max(initial=2.0 * LEAST_BOUND))
     least = min(LEAST_BOUND, float(inner.min(initial=largest)) / 2.0)
-    grid = np.append(np.geomspace(least, largest, GRID if closed else SEARCHED), 1.0)
+    size = CLOSED_FORM_GRID if closed else SEARCHED_GRID
+    grid = np.append(np.geomspace(least, largest, size), 1.0)
     models = _explained(problem, _usable(problem.solve(grid)))
     n = problem.engine.n_rows
     free = models[-1].share
@@ -164,7 +165,8 @@ def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tu
 
         return shares, upper
     rng = np.random.default_rng(0)
-    normal, uniform = rng.standard_normal((DRAWS, size + 2)), rng.random(DRAWS)
+    normal = rng.standard_normal((CERTIFICATE_DRAWS, size + 2))
+    uniform = rng.random(CERTIFICATE_DRAWS)
     limits = np.sqrt([np.quantile(model.draws(normal, uniform), confidence) for model in ordered])
     roots = np.sqrt([model.odds for model in ordered])
 
@@ -360,9 +362,7 @@ def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> 
     return ceil(n * float(np.exp(brentq(excess, 0.0, np.log(1e6)))))
 
 
-FEWEST = 10
-# Levels that are named to describe the base level.
-MOST_NAMED = 5
+MIN_GROUP_ROWS = 10
 
 
 def small_groups(engine: Engine) -> dict[str, int]:
@@ -400,7 +400,7 @@ def small_groups(engine: Engine) -> dict[str, int]:
         for name, attribute in attribute_of.items()
         if attribute is None
     }
-    return {name: count for name, count in each.items() if 0 < count < FEWEST}
+    return {name: count for name, count in each.items() if 0 < count < MIN_GROUP_ROWS}
 
 
 def _attribute(name: str) -> str | None:
@@ -413,7 +413,7 @@ def _base_level(attribute: str, names: list[str]) -> str:
     """Describe the base level of an attribute by the other levels, which have columns."""
     start = f"{attribute}["
     others = [name[len(start) : -1] for name in names if name.startswith(start)]
-    if len(others) > MOST_NAMED:
+    if len(others) > 5:  # as many as messages list
         return f"the base level of {attribute}"
     return f"{attribute} other than {', '.join(others)}"
 
@@ -425,6 +425,7 @@ def require_rows_of_groups(engine: Engine) -> None:
         return
     names = ", ".join(f"{name} ({count})" for name, count in small.items())
     raise ValueError(
-        f"a bound cannot be certified for groups of fewer than {FEWEST} rows: {names}. Merge "
-        "these groups with others in the data, collect more of their rows, or leave confidence out."
+        f"a bound cannot be certified for groups of fewer than {MIN_GROUP_ROWS} rows: {names}. "
+        "Merge these groups with others in the data, collect more of their rows, or leave "
+        "confidence out."
     )

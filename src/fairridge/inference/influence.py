@@ -31,7 +31,7 @@ from fairridge.inference.rows import FairRows, RowsOfModel, write_multiples
 from fairridge.inference.state import Form, Held, State
 
 # Share of the sum of squares of x that S leaves; sums of products lose three digits at this one.
-LEAST_KEPT = 1e-3
+MIN_RESIDUAL_SHARE = 1e-3
 
 
 class Influences(NamedTuple):
@@ -265,5 +265,5 @@ def _apart(state: State) -> bool:
     )
     # Sums of squares of u are differences of those of x: digits are lost where S explains x.
     squares = basis.weight * basis.deviations[state.q :] ** 2
-    kept = bool((basis.predictors.squares() >= LEAST_KEPT * squares).all())
+    kept = bool((basis.predictors.squares() >= MIN_RESIDUAL_SHARE * squares).all())
     return multiples and kept and state.fit.family.separable

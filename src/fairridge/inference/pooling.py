@@ -35,7 +35,7 @@ from fairridge.inference.table import coefficient_table
 
 Effects = Literal["fixed", "random"]
 
-STEPS = 100
+MAX_NEWTON_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def _spread(y: Floats, v: Floats) -> tuple[Floats, Floats]:
 def _between(y: Floats, v: Floats) -> Floats:
     """Return τ² by Newton's method, which ascends to the root: Q falls in τ² and is convex."""
     tau2, expected = np.zeros(y.shape[1]), len(y) - 1
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         mean, q = _spread(y, v + tau2)
         slope = ((y - mean) ** 2 / (v + tau2) ** 2).sum(axis=0)
         step = np.divide(q - expected, slope, out=np.zeros_like(q), where=q > expected)

@@ -20,8 +20,8 @@ from fairridge.models import Fit
 from fairridge.search import PenalizedProblem
 from fairridge.solvers.spectrum import Spectrum
 
-# Columns up to which the covariance is kept with a model: 8 MB.
-LARGEST_POSTERIOR = 1000
+# Columns up to which matrices of their number are kept with a model: 8 MB each.
+MAX_KEPT_COLUMNS = 1000
 
 
 def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
@@ -38,12 +38,12 @@ def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
     -------
     ndarray of shape (q+p, q+p) or None
         With σ² the mean squared residual. None for models whose penalties are not such
-        priors, and beyond `LARGEST_POSTERIOR` columns.
+        priors, and beyond `MAX_KEPT_COLUMNS` columns.
     """
     settings, basis = problem.settings, problem.basis
     q, p = basis.B.shape
     prior = problem.has_leave_one_out and not problem.space.compressed
-    if not prior or settings.predictor_penalty == 0.0 or q + p > LARGEST_POSTERIOR:
+    if not prior or settings.predictor_penalty == 0.0 or q + p > MAX_KEPT_COLUMNS:
         return None
     penalty, lambda_2 = settings.penalty, settings.predictor_penalty
     out = np.zeros((q + p, q + p))

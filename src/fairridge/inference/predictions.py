@@ -12,9 +12,6 @@ from scipy.special import expit, logit, softmax
 from fairridge._typing import Floats
 from fairridge.inference.estimates import Estimates, quantile
 
-# Probabilities are kept this far from 0 and 1, where log odds are infinite.
-EDGE = 1e-300
-
 
 @dataclass(frozen=True)
 class Predictor:
@@ -60,7 +57,8 @@ def predicted_columns(
     A = np.einsum("ni,cidj,nj->ncd", Z, between, Z, optimize=True)
     columns: dict[str, Floats] = {}
     for j, label in enumerate(what.labels):
-        probability = np.clip(P[:, j], EDGE, 1.0 - 1e-16)
+        # Away from 0 and 1, where log odds are infinite.
+        probability = np.clip(P[:, j], np.finfo(np.float64).tiny, 1.0 - 1e-16)
         slopes = (np.eye(count)[j] - P) / (1.0 - probability)[:, None]
         variance = np.einsum("nc,ncd,nd->n", slopes, A, slopes)
         error = quantile(confidence, df) * np.sqrt(np.maximum(variance, 0.0))

@@ -9,7 +9,7 @@ from fairridge.inference.analysis import Analysis
 from fairridge.search import Choice, PenalizedProblem, Solution, Status
 
 # Coefficients that two fits to the same rows agree to, relative to the largest effect.
-SAME_ROWS = 1e-5
+SAME_FIT_TOLERANCE = 1e-5
 OTHER_ROWS = (
     "these are not the rows that the model was fitted to; pass the same X, y, sensitive_features, "
     "sample_weight and offset as in fit."
@@ -61,7 +61,7 @@ def restored(
     gap = np.abs(refitted - expected) * spread
     # Coefficients without a limit differ from fit to fit; they are refused for that later.
     separated = bool(problem.separating_columns([fit]))
-    if gap.max() > SAME_ROWS * (np.abs(expected) * spread).max() and not separated:
+    if gap.max() > SAME_FIT_TOLERANCE * (np.abs(expected) * spread).max() and not separated:
         raise ValueError(OTHER_ROWS)
     return Solution(unfairness, fit, achieved, {}, Choice(lambda_, status))
 
@@ -82,5 +82,5 @@ def require_zero_mean(analysis: Analysis, sums: Floats) -> None:
     squares = ((raw.T @ sums[: branch.width, : branch.width]) * raw.T).sum(axis=1)
     # Σ|φ| ≤ √(nΣφ²).
     largest = np.sqrt(analysis.problem.engine.n_rows * np.maximum(squares, 0.0))
-    if not (np.abs(total) <= SAME_ROWS * largest.max()).all():
+    if not (np.abs(total) <= SAME_FIT_TOLERANCE * largest.max()).all():
         raise ValueError(OTHER_ROWS)

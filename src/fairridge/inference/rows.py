@@ -24,7 +24,7 @@ from fairridge.inference.cox import score_rows
 
 # Multiplications up to which OpenBLAS does not copy matrices before it multiplies them, which takes
 # as long as a product with few columns; and rows that are worth a call of their own.
-FEW, LEAST_ROWS = 1_000_000, 500
+UNPACKED_PRODUCT_SIZE, MIN_PRODUCT_ROWS = 1_000_000, 500
 
 
 @dataclass(frozen=True)
@@ -238,8 +238,8 @@ class RowsOfModel:
 def times_few(columns: Floats, weights: Floats) -> Floats:
     """Return columns·weights, for weights of shape (k, c), c small."""
     (n, k), c = columns.shape, weights.shape[1]
-    size = FEW // max(k * c, 1)
-    if namespace(columns) is not np or c == 1 or not LEAST_ROWS <= size < n:
+    size = UNPACKED_PRODUCT_SIZE // max(k * c, 1)
+    if namespace(columns) is not np or c == 1 or not MIN_PRODUCT_ROWS <= size < n:
         return columns @ weights
     out = np.empty((n, c))
     for rows in slices(n, size):

@@ -41,9 +41,9 @@ from fairridge.models import Fit
 from fairridge.solvers.spectrum import whitening
 
 # A row that is a group by itself has leverage 1, and no information on its residual.
-LEAST_LEFT = 1e-6
+MIN_RESIDUAL_LEVERAGE = 1e-6
 # Share of a variance of S that controls do not explain, which is nothing but rounding.
-NOTHING_LEFT = 1e-12
+NEGLIGIBLE_RESIDUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def degrees_of_freedom(total: float, squares: float) -> float:
 
 def _not_leverage(s: Floats, share: Floats) -> Floats:
     """Return 1 − ℓ of rows with these shares of the weight; never zero."""
-    return np.asarray(np.maximum(1.0 - share * (1.0 + (s * s).sum(axis=1)), LEAST_LEFT))
+    return np.asarray(np.maximum(1.0 - share * (1.0 + (s * s).sum(axis=1)), MIN_RESIDUAL_LEVERAGE))
 
 
 def _squares(values: Floats, count: int) -> Floats:
@@ -356,6 +356,6 @@ def _roots(scatter: Floats, c: int) -> tuple[Floats, Floats]:
     residuals = np.eye(width)[c:]
     residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
     left = residuals @ scatter @ residuals.T
-    gone = np.diag(left) <= NOTHING_LEFT * np.diag(scatter)[c:]
+    gone = np.diag(left) <= NEGLIGIBLE_RESIDUAL * np.diag(scatter)[c:]
     left[gone], left[:, gone] = 0.0, 0.0
     return of_controls, _whitening(left) @ residuals

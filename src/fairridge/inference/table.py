@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
-from fairridge.outputs import cut, table_width
+from fairridge.outputs import TEXT_WIDTH, cut, table_width
 
-WIDTH = 78
 # Widths and formats of the columns of numbers.
-CELLS = (11, 11, 8, 7, 11, 11)
+CELL_WIDTHS = (11, 11, 8, 7, 11, 11)
 FORMATS = (".4g", ".4g", ".3f", ".3f", ".4g", ".4g")
 
 
@@ -44,8 +43,8 @@ def coefficient_table(
         What the estimates are.
     """
     names = [str(term) for term in columns["term"]]
-    width = table_width(WIDTH, max(map(len, names), default=0) + 1 + sum(CELLS))
-    name = width - sum(CELLS)
+    width = table_width(max(map(len, names), default=0) + 1 + sum(CELL_WIDTHS))
+    name = width - sum(CELL_WIDTHS)
     letter, half = "t" if student else "z", (1.0 - confidence) / 2.0
     head = (heading, "std err", letter, f"P>|{letter}|", f"[{half:.4g}", f"{1.0 - half:.4g}]")
     rule = "=" * width
@@ -64,11 +63,11 @@ def coefficient_table(
 
 
 def _cells(cells: Sequence[str]) -> str:
-    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, CELLS, strict=True))
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, CELL_WIDTHS, strict=True))
 
 
 def _pair(facts: Sequence[tuple[str, str]]) -> str:
-    column = WIDTH // 2 - 1
+    column = TEXT_WIDTH // 2 - 1
     parts = [
         f"{label}:{cut(value, column - len(label) - 2):>{column - len(label) - 1}}"
         for label, value in facts

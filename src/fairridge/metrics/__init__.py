@@ -25,7 +25,7 @@ from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table,
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
-from fairridge.metrics.totals import EVERYONE, total_ratios
+from fairridge.metrics.totals import EVERYONE, encoded_groupings, total_ratios
 from fairridge.metrics.training_groups import DIFFERENCES, group_differences, shares_of_fit
 from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
@@ -57,6 +57,7 @@ __all__ = [
     "concordance_index",
     "decided_by",
     "dependence",
+    "encoded_groupings",
     "encoded_groups",
     "explained_by_sensitive",
     "favorable_outcome",

@@ -19,9 +19,9 @@ from fairridge.data import make_frame
 from fairridge.metrics.attribute_leakage import AttributeLeakage
 
 # The split looks at 2¹⁵ subsets then.
-MOST_PLAYERS = 15
+MAX_SPLIT_ATTRIBUTES = 15
 # What a column of variance 1 has left after others counts as nothing below this.
-COLLINEAR = 1e-10
+COLLINEAR_REST = 1e-10
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ def lmg(
         The frame library of `to_frame`.
     """
     k = len(attributes)
-    if k > MOST_PLAYERS:
+    if k > MAX_SPLIT_ATTRIBUTES:
         raise ValueError(
             f"an exact split looks at every subset of the {k} sensitive attributes; "
-            f"pass at most {MOST_PLAYERS}."
+            f"pass at most {MAX_SPLIT_ATTRIBUTES}."
         )
     values = _explained_by_subsets(covariance, cross, np.asarray(players, dtype=np.intp), k)
     values = values / variance if variance > 0.0 else np.zeros_like(values)
@@ -155,7 +155,7 @@ def _explained_by_subsets(covariance: Floats, cross: Floats, players: Integers, 
     for size in np.bincount(players, minlength=k):
         left = states[:, size:, size:]
         values, vectors = np.linalg.eigh(states[:, :size, :size])
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > COLLINEAR)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > COLLINEAR_REST)
         products = np.swapaxes(vectors, 1, 2) @ states[:, :size, size:]
         taken = left - np.swapaxes(products * inverse[:, :, None], 1, 2) @ products
         states = np.concatenate([left, taken])

@@ -13,7 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table
-from fairridge.metrics.attribution import MOST_PLAYERS, Attribution, lmg
+from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve
 from fairridge.metrics.dependence_shares import sensitive_span
@@ -446,7 +446,7 @@ def _dependence(
     strongest = Correlation(rows.names[k], float(np.clip(correlation[k], -1.0, 1.0)))
     table = rows.table
     labels = [table.label(j) for j in range(table.shape[1])]
-    if brief or len(labels) > MOST_PLAYERS:
+    if brief or len(labels) > MAX_SPLIT_ATTRIBUTES:
         return strongest, None
     return strongest, lmg(
         rows.covariance, products, variance, rows.owners, labels, backend=table.backend

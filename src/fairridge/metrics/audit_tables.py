@@ -210,7 +210,7 @@ class Audit(Between):
             *(f"  {g.group}" for g in self._groups),
         ]
         others = len(headings) + 9
-        first = table_width(24 + others, max(map(len, names)) + others) - others
+        first = table_width(max(map(len, names)) + others, 24 + others) - others
         lines = [self._title, *self._facts()]
         for part in self.attributes:
             lines += ["", f"{cut(part.attribute, first):<{first}} {'rows':>8}{headings}"]

@@ -8,7 +8,7 @@ from scipy.integrate import trapezoid
 from fairridge._typing import Floats
 
 # Times that the score is averaged over.
-POINTS = 50
+SCORE_TIMES = 50
 
 
 def brier_terms(
@@ -55,7 +55,8 @@ def mean_over_times(terms: Floats, times: Floats) -> Floats:
 def times_of_events(time: Floats, event: Floats) -> Floats:
     """Return times to measure at: quantiles of the events before the last time."""
     known = np.unique(time[(event > 0.0) & (time < time.max())])
-    return np.unique(np.quantile(known, np.linspace(0.0, 1.0, POINTS))) if len(known) else known
+    levels = np.linspace(0.0, 1.0, SCORE_TIMES)
+    return np.unique(np.quantile(known, levels)) if len(known) else known
 
 
 def survival_at(times: Floats, eta: Floats, baseline: tuple[Floats, Floats]) -> Floats:

@@ -25,7 +25,7 @@ from fairridge.metrics.intervals import UNDEFINED, Estimate, wilson_limits
 
 # Steps that each divide an interval into parts, all points at once: together fewer binary digits
 # than floats have, so that θ stays finite.
-STEPS, PARTS = 10, 32
+BISECTION_STEPS, BISECTION_PARTS = 10, 32
 
 # Ends of the intervals of pairs (first, second), given the probability left out in each. Both
 # have three rows: values, sizes and errors.
@@ -173,11 +173,11 @@ def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats
     (p1, n1, _), (p2, n2, _) = first, second
 
     # The statistic falls as the ratio θ grows: divide θ/(1 + θ), both ends at once.
-    wanted, inner = np.array([[z], [-z]]), np.arange(1.0, PARTS)[:, None, None]
+    wanted, inner = np.array([[z], [-z]]), np.arange(1.0, BISECTION_PARTS)[:, None, None]
     low, width = np.zeros((2, len(p1))), 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        for _ in range(STEPS):
-            width /= PARTS
+        for _ in range(BISECTION_STEPS):
+            width /= BISECTION_PARTS
             points = low + width * inner
             above = _score(p1, n1, p2, n2, points / (1.0 - points)) > wanted
             low = low + width * above.sum(axis=0)

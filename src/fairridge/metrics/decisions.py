@@ -23,8 +23,8 @@ from fairridge.families.sums import MeansOfRows
 from fairridge.metrics.groups import BINS, quantile_edges
 from fairridge.models import Fit
 
-# Rows below which a group is left out.
-SMALL = 30
+# Rows below which a group says too little to be compared with others.
+SMALL_GROUP_ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Decided:
         """Shares of each group's rows that are given each class; attributes of one group aside."""
         rates = []
         for count, weight in zip(self.counts, self.weights, strict=True):
-            compared = weight[(count >= SMALL) & weight.any(axis=1)]
+            compared = weight[(count >= SMALL_GROUP_ROWS) & weight.any(axis=1)]
             if len(compared) > 1:
                 rates.append(compared / compared.sum(axis=1, keepdims=True))
         return rates
@@ -108,7 +108,7 @@ class _Decide:
     intercept: Floats
     n_classes: int
     cuts: tuple[Floats, ...] = ()
-    groups: Sequence[GroupCodes] | None = None  # if the rows do not show them
+    groups: Sequence[GroupCodes] | None = None  # if they are known
 
     def __call__(self, engine: MemoryEngine) -> Decided:
         known = self.groups
@@ -147,12 +147,12 @@ def decided_by(
     fit: Fit,
     engine: Engine,
     n_classes: int,
-    unmapped: Rows | None = None,
+    groups: Sequence[GroupCodes] | None = None,
     means: MeansOfRows | None = None,
 ) -> Decided:
     """Decide for the likeliest class of every row, and count by group.
 
-    This takes one pass over the rows, and one more to cut numeric attributes.
+    This takes one pass over the rows, and one more to cut numeric attributes into groups.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ def decided_by(
         Where the rows are.
     n_classes : int
         Number of classes.
-    unmapped : Rows, optional
-        The rows with S as it was given, if its columns are mapped to features.
+    groups : sequence of GroupCodes, optional
+        The groups of rows in memory, if they are known.
     means : MeansOfRows, optional
         Means that will be asked of the model: if its rows have to be read for them, they are
         summed in the same pass.
@@ -171,7 +171,6 @@ def decided_by(
     basis = fit.basis
     raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
     intercept = np.atleast_1d(fit.mean_intercept) - raw @ basis.center
-    groups = None if unmapped is None else encoded_groups(unmapped)
     cuts = cuts_of(engine) if groups is None else ()
     family = cast(ClassFamily, fit.family)
     decide = _Decide(family, raw, intercept, n_classes, cuts, groups)
@@ -183,9 +182,10 @@ def decided_by(
 
 
 # Distinct values that are kept apart; of more, neighbors share a cell.
-MOST_VALUES = 1 << 16
+MAX_DISTINCT_VALUES = 1 << 16
 # Binary digits of numbers, and how many fewer are tried next to form cells.
-DIGITS, FEWER = 52, 4
+DIGITS: int = np.finfo(np.float64).nmant
+DIGIT_STEP = 4
 
 
 @dataclass(frozen=True)
@@ -232,8 +232,8 @@ class ValueWeights:
             values, weights = values[order], weights[order]
         # Rounding up keeps the order, so values are sorted only once.
         starts = _starts(rounded := _rounded_up(values, digits))
-        if len(starts) > MOST_VALUES and digits > 0:
-            fewer = range(digits - FEWER, -1, -FEWER)
+        if len(starts) > MAX_DISTINCT_VALUES and digits > 0:
+            fewer = range(digits - DIGIT_STEP, -1, -DIGIT_STEP)
             # The fewer the digits, the fewer values are left: halving finds how many suffice.
             place = bisect(fewer, False, key=lambda each: _is_few(values, each))
             digits = fewer[min(place, len(fewer) - 1)]
@@ -259,7 +259,7 @@ def _starts(values: Floats) -> Integers:
 
 def _is_few(values: Floats, digits: int) -> bool:
     """Whether so many digits leave few distinct ones of sorted values."""
-    return len(_starts(_rounded_up(values, digits))) <= MOST_VALUES
+    return len(_starts(_rounded_up(values, digits))) <= MAX_DISTINCT_VALUES
 
 
 def _rounded_up(values: Floats, digits: int) -> Floats:

@@ -18,7 +18,7 @@ from fairridge.data.columns import MISSING
 # Groups of a numeric attribute.
 BINS = 4
 # Rows that are looked at first.
-FIRST_ROWS = 1000
+FIRST_LOOK_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -171,11 +171,10 @@ def _of_numbers(
     column: NDArray[Any], weight: Floats, bins: int
 ) -> tuple[tuple[str, ...], Integers]:
     """Return names and codes of groups of numbers: values, or intervals of equal weight."""
-    few = max(bins, 2)
-    if len(np.unique(column[:FIRST_ROWS])) <= few:  # many values show before all are sorted
-        values, codes = np.unique(column, return_inverse=True)
-        if len(values) <= few:
-            return tuple(_distinct(values.tolist()).values()), codes
+    distinct = _distinct_values(column, max(bins, 2))
+    if distinct is not None:
+        values, codes = distinct
+        return tuple(_distinct(values.tolist()).values()), codes
     numbers = column.astype(np.float64)
     edges = quantile_edges(numbers, weight, bins)
     ends = [float(numbers.min()), *edges.tolist(), float(numbers.max())]
@@ -184,6 +183,22 @@ def _of_numbers(
         f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
     )
     return labels, np.searchsorted(edges, numbers, side="left")
+
+
+def _distinct_values(column: NDArray[Any], most: int) -> tuple[NDArray[Any], Integers] | None:
+    """Return the values of a column and their codes, as `np.unique` does; None if they are many.
+
+    Values of the first rows are mostly all there are: to look them up is faster than to sort.
+    """
+    values = np.unique(column[:FIRST_LOOK_ROWS])
+    if len(values) > most:
+        return None
+    codes = np.zeros(len(column), dtype=np.intp)
+    for value in values[1:]:
+        codes += column >= value
+    if not np.array_equal(values[codes], column):
+        values, codes = np.unique(column, return_inverse=True)
+    return (values, codes) if len(values) <= most else None
 
 
 def _distinct(numbers: Sequence[float]) -> dict[float, str]:

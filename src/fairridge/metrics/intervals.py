@@ -11,6 +11,8 @@ from scipy.special import ndtri, stdtrit
 from fairridge._typing import Booleans, Floats, Integers
 
 NAN = float("nan")
+# Confidence of intervals that nobody has chosen another one for.
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)

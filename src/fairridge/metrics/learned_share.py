@@ -18,12 +18,11 @@ from sklearn.model_selection import KFold
 from fairridge._typing import Floats, Integers
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 
-N_FOLDS = 5
 # Rows below which trees tell nothing, and rows that groups must have on average to be compared
 # by their means.
-FEWEST, PER_GROUP = 100, 15
+MIN_LEARNED_ROWS, MIN_ROWS_PER_GROUP = 100, 15
 # Rows that trees are learned on at most: there are few columns, and all rows judge what they say.
-MOST_LEARNED = 10_000
+MAX_LEARNED_ROWS = 10_000
 
 
 def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -51,7 +50,7 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
     codes = _few_groups(S)
     if codes is not None:
         learned = _means_of_others(center, codes, weight)
-    elif n >= FEWEST:
+    elif n >= MIN_LEARNED_ROWS:
         learned = _by_trees(center, S, weight)
     else:
         return UNDEFINED
@@ -65,7 +64,7 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
 
 def _few_groups(S: Floats) -> Integers | None:
     """Return groups of rows with the same S; None if they have too few rows on average."""
-    most = len(S) // PER_GROUP
+    most = len(S) // MIN_ROWS_PER_GROUP
     # One column that has many values decides it, and is sorted faster than rows are.
     if any(len(np.unique(column)) > most for column in S.T):
         return None
@@ -92,11 +91,11 @@ def _by_trees(values: Floats, S: Floats, weight: Floats) -> Floats:
     learned = np.empty_like(values)
     # Quantiles of weighted rows are slow, and those of equal weights the same without.
     equal = bool((weight == weight[0]).all())
-    least = max(20, min(len(values), MOST_LEARNED) // 25)
+    least = max(20, min(len(values), MAX_LEARNED_ROWS) // 25)
     rng, Z = np.random.default_rng(0), np.column_stack([np.ones(len(S)), S])
-    for others, test in KFold(N_FOLDS, shuffle=True, random_state=0).split(S):
-        several = len(others) > MOST_LEARNED
-        train = rng.choice(others, MOST_LEARNED, replace=False) if several else others
+    for others, test in KFold(shuffle=True, random_state=0).split(S):
+        several = len(others) > MAX_LEARNED_ROWS
+        train = rng.choice(others, MAX_LEARNED_ROWS, replace=False) if several else others
         root = np.sqrt(weight[train])
         linear = Z @ np.linalg.lstsq(Z[train] * root[:, None], values[train] * root, rcond=1e-10)[0]
         trees = HistGradientBoostingRegressor(

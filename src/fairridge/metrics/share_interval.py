@@ -20,7 +20,7 @@ from fairridge.inference.scores import ExplainedScores
 from fairridge.metrics.intervals import Estimate
 
 # Beyond this noncentrality the root is normal to all digits that matter.
-MANY = 1e4
+NORMAL_NONCENTRALITY = 1e4
 
 
 def share_interval(predicted: Floats, span: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -58,7 +58,7 @@ def _odds(scores: ExplainedScores, confidence: float) -> tuple[float, float]:
     """Return the ends of the interval of ω."""
     unit, q, tail = scores.spread, len(scores.coefficients), 0.5 - confidence / 2.0
     seen = scores.odds / unit
-    if seen > MANY:
+    if seen > NORMAL_NONCENTRALITY:
         root, half = np.sqrt(seen - (q - 1)), norm.isf(tail)
         return float(max(root - half, 0.0) ** 2 * unit), float((root + half) ** 2 * unit)
     largest = (np.sqrt(seen) + norm.isf(tail) + 2.0) ** 2 + 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -13,20 +13,18 @@ from fairridge.data import Encoding, Indicators, Rows
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import MemoryEngine, columns_in_threads
 from fairridge.families.base import ClassFamily
-from fairridge.metrics.decisions import SMALL
+from fairridge.metrics.decisions import SMALL_GROUP_ROWS
 from fairridge.metrics.groups import BINS, Grouping, numeric_grouping
-from fairridge.metrics.intervals import Estimate, ratios_of_totals
+from fairridge.metrics.intervals import CONFIDENCE, Estimate, ratios_of_totals
 from fairridge.models import Fit
 
-CONFIDENCE = 0.95
 EVERYONE = "all rows"
 
 
 def total_ratios(
     fit: Fit,
     engine: MemoryEngine,
-    encoding: Encoding,
-    unmapped: Rows | None = None,
+    groupings: Sequence[Grouping],
     classes: Any = None,
 ) -> dict[str, dict[str, float]]:
     """Return Σ w predicted / Σ w observed of all training rows and of each group.
@@ -39,10 +37,8 @@ def total_ratios(
         A model with means.
     engine : MemoryEngine
         All training rows.
-    encoding : Encoding
-        Of S as it was given.
-    unmapped : Rows or None
-        The rows with S as it was given, if its columns are mapped to features.
+    groupings : sequence of Grouping
+        The groups by each attribute.
     classes : ndarray or None
         Labels of classes.
 
@@ -56,7 +52,7 @@ def total_ratios(
     weight, found = engine.weights, {}
     suffixes = [""] if predicted.shape[1] == 1 else [f" → {label}" for label in classes]
     everyone = Grouping("", (EVERYONE,), np.zeros(len(weight), dtype=np.intp))
-    parts = [everyone, *encoded_groupings(unmapped or engine.rows, encoding)]
+    parts = [everyone, *groupings]
 
     outcomes = [
         ratios_of_totals(*pair, weight, CONFIDENCE)
@@ -69,7 +65,7 @@ def total_ratios(
     of_parts = columns_in_threads(of_part, parts, len(weight))
     for part, each in zip(parts, of_parts, strict=True):
         sizes = np.bincount(part.codes, minlength=len(part.labels))
-        for j in np.flatnonzero(sizes >= (SMALL if part.attribute else 0)).tolist():
+        for j in np.flatnonzero(sizes >= (SMALL_GROUP_ROWS if part.attribute else 0)).tolist():
             label = part.labels[j]
             name = f"{part.attribute}: {label}" if part.attribute else label
             for suffix, ratios in zip(suffixes, each, strict=True):
@@ -98,11 +94,14 @@ def _columns(fit: Fit, engine: MemoryEngine) -> tuple[Floats, Floats]:
 
 
 def encoded_groupings(rows: Rows, encoding: Encoding) -> list[Grouping]:
-    """Name the groups of encoded rows by each attribute, as `groupings` does."""
+    """Name the groups of encoded rows by each attribute, as `groupings` does.
+
+    Products of several columns have groups of their own, which come last.
+    """
     first, own = 0, {}
     for column in encoding.columns:
         own[first] = column
-        first += len(column.encoded_names)
+        first += column.width
     place, weight = 0, np.ones(rows.n_rows) if rows.weight is None else rows.weight
     attributes: list[Callable[[], Grouping]] = []
     for piece in rows.sensitive:
@@ -113,8 +112,7 @@ def encoded_groupings(rows: Rows, encoding: Encoding) -> list[Grouping]:
             attributes.append(partial(Grouping, column.name, labels, piece.codes + 1))
         else:
             for k, values in enumerate(piece.values.T, start=place):
-                if k < first:  # products of several columns come last
-                    named = partial(numeric_grouping, encoding.names[k], values, weight, BINS)
-                    attributes.append(named)
+                named = partial(numeric_grouping, encoding.names[k], values, weight, BINS)
+                attributes.append(named)
         place += piece.width
     return columns_in_threads(lambda attribute: attribute(), attributes, rows.n_rows)

@@ -25,7 +25,7 @@ from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import binary_columns
 from fairridge.fairness import MeanParity
 from fairridge.families.sums import PredictedMeans
-from fairridge.metrics.decisions import SMALL
+from fairridge.metrics.decisions import SMALL_GROUP_ROWS
 from fairridge.models import Fit
 
 # What the numbers are called wherever they are shown; ratios have a class behind them.
@@ -37,7 +37,7 @@ DIFFERENCES = {
     "adverse_impact_ratio": "Impact ratio",
 }
 # Variance of means, relative to the square of their size, that is rounding.
-NOTHING = 1e-26
+NEGLIGIBLE_VARIANCE = 1e-26
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def group_differences(
     if not np.isfinite(columns.spread).all():  # squares of means overflow
         return {}
     numeric, levels = _levels(encoding, columns)
-    varies = columns.spread > NOTHING * (columns.spread + columns.mean**2)
+    varies = columns.spread > NEGLIGIBLE_VARIANCE * (columns.spread + columns.mean**2)
     spread = np.where(varies, columns.spread, np.inf)[:, None]
     size = np.sqrt(spread * np.where(columns.variance > 0.0, columns.variance, np.inf))
     differences = {"max_correlation": _largest(columns.covariance[:, numeric] / size[:, numeric])}
@@ -103,7 +103,7 @@ def group_differences(
     binomial = share * (1.0 - share)
     correlation = np.clip(covariance / np.sqrt(spread * binomial), -1.0, 1.0)
     differences["max_correlation"] = max(differences["max_correlation"], _largest(correlation))
-    large = share * n_rows >= SMALL - 0.5
+    large = share * n_rows >= SMALL_GROUP_ROWS - 0.5
     with np.errstate(divide="ignore"):
         smd = correlation / np.sqrt((1.0 - correlation**2) * binomial)
     if large.any():
@@ -150,7 +150,7 @@ def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], 
     binary, start = binary_columns(columns.center, columns.variance), 0
     every = np.vstack([columns.center, columns.covariance])
     for column in encoding.columns:
-        place = slice(start, start + len(column.encoded_names))
+        place = slice(start, start + column.width)
         start = place.stop
         categorical = isinstance(column, CategoricalColumn)
         if not categorical and not binary[place].all():

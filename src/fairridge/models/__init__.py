@@ -4,6 +4,7 @@ from fairridge.models.basis import Factor, FairBasis, basis_on, factorize, fair_
 from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit, Separation, TrainingColumns
 from fairridge.models.isolation import Isolation, SeparatedLevel, drop_separated, separated_levels
+from fairridge.models.predicted import PredictedModels
 
 __all__ = [
     "Coordinates",
@@ -11,6 +12,7 @@ __all__ = [
     "FairBasis",
     "Fit",
     "Isolation",
+    "PredictedModels",
     "SeparatedLevel",
     "Separation",
     "TrainingColumns",

@@ -8,7 +8,7 @@ Everything the gaussian model needs can be read off a triangular factor R in
 - A blocked QR decomposition of the centered, scaled rows: one more pass, and
   the condition number counts once.
 
-The first serves while the scatter's condition stays below `WELL_CONDITIONED`,
+The first serves while the scatter's condition stays below `CONDITION_LIMIT`,
 where it leaves about ten digits.
 
 U = X − SB, with B from least squares of X on S (all centered), so that
@@ -24,24 +24,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.engines import Engine, Moments, binary_columns, triangular_factor
-from fairridge.solvers.spectrum import Spectrum, solve_upper, spectrum_of
+from fairridge.solvers.spectrum import (
+    CONDITION_LIMIT,
+    EPS,
+    RANK_TOLERANCE,
+    TINY,
+    Spectrum,
+    solve_upper,
+    spectrum_of,
+)
 
-WELL_CONDITIONED = 1e5
 # Steps of the method of powers: to about a tenth.
-POWERS = 20
-# A residual this small against the response has lost its digits in the scatter matrix.
-TINY_RESIDUAL = 1e-8
+POWER_STEPS = 20
+# Share of a response that, left by all columns, has lost its digits in the scatter matrix.
+RESIDUAL_TOLERANCE = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
-MOST_NOISE = 1e-6
-# Least eigenvalue of several targets, in units of their variances, that is not rounding.
-NOTHING_LEFT = 1e-14
-EPS = float(np.finfo(np.float64).eps)
+NOISE_LIMIT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -75,21 +80,24 @@ def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
 
 def column_scale(moments: Moments) -> Floats:
     """Return standard deviations with divisor n; 1 if a column is constant."""
-    squares = np.maximum(np.diag(moments.scatter), 0.0)
-    return scale_of(squares, moments.mean, moments.weight)
+    return scale_of(np.diag(moments.scatter), moments.mean, moments.weight)
 
 
 def scale_of(squares: Floats, mean: Floats, weight: float) -> Floats:
     """Return √(squares/weight); 1 if a column is constant."""
-    deviation = np.sqrt(squares / weight)
-    # Rounding in the column's own numbers does not count as spread.
-    constant = deviation <= 4 * EPS * np.abs(mean)
-    return np.where(constant, 1.0, deviation)
+    deviation = deviation_of(squares, mean, weight)
+    return np.where(deviation > 0.0, deviation, 1.0)
+
+
+def deviation_of(squares: Floats, mean: Floats, weight: float) -> Floats:
+    """Return √(squares/weight); 0 for rounding in the numbers of a constant column."""
+    deviation = np.sqrt(np.maximum(squares, 0.0) / weight)
+    return np.where(deviation <= 4 * EPS * np.abs(mean), 0.0, deviation)
 
 
 def rounding_noise(mean: Floats, scale: Floats) -> Floats:
     """Return what rounding of the input can contribute to each column, relative to its spread."""
-    return np.minimum(8 * len(scale) * EPS * (1.0 + np.abs(mean) / scale), MOST_NOISE)
+    return np.minimum(8 * len(scale) * EPS * (1.0 + np.abs(mean) / scale), NOISE_LIMIT)
 
 
 def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floats, float] | None:
@@ -102,11 +110,11 @@ def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floa
     except np.linalg.LinAlgError:
         return None
     condition = _condition_of_triangle(root)
-    if condition > WELL_CONDITIONED:
+    if condition > CONDITION_LIMIT:
         return None
     cross = scipy.linalg.solve_triangular(root, scatter[used, k:], trans="T", check_finite=False)
     rest = scatter[k:, k:] - cross.T @ cross
-    if (np.diag(rest) < TINY_RESIDUAL * np.diag(scatter)[k:]).any():
+    if (np.diag(rest) < RESIDUAL_TOLERANCE * np.diag(scatter)[k:]).any():
         return None
     R = np.zeros_like(scatter)
     R[np.ix_(used, used)] = root
@@ -139,16 +147,16 @@ def _condition_of_triangle(root: Floats) -> float:
     if root.shape[0] < root.shape[1]:
         return np.inf
     reciprocal, _ = scipy.linalg.lapack.dtrcon(root)
-    # A reciprocal below 10⁻¹⁵⁴ has no square in floating point.
-    estimate = np.inf if reciprocal < 1e-150 else float(reciprocal) ** -2
-    undecided = WELL_CONDITIONED < estimate <= WELL_CONDITIONED * len(root) ** 2
+    # Smaller reciprocals have no square in floating point.
+    estimate = np.inf if reciprocal < np.sqrt(TINY) else float(reciprocal) ** -2
+    undecided = CONDITION_LIMIT < estimate <= CONDITION_LIMIT * len(root) ** 2
     return _condition_by_powers(root) if undecided else estimate
 
 
 def _condition_by_powers(root: Floats) -> float:
     """Estimate the same by the method of powers, for rootᵀroot and for its inverse."""
     largest = smallest = np.random.default_rng(0).standard_normal(len(root))
-    for _ in range(POWERS):
+    for _ in range(POWER_STEPS):
         largest = root.T @ (root @ (largest / np.linalg.norm(largest)))
         smallest = smallest / np.linalg.norm(smallest)
         smallest = solve_upper(root, solve_upper(root, smallest, transposed=True))
@@ -245,10 +253,11 @@ class FairBasis:
         """VAR(Uβ), for one β or for several."""
         return self.predictors.quadratic(beta) / self.weight
 
-    def response_variance(self, beta: Floats) -> float:
+    def response_variance(self, beta: Floats) -> Any:
         """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥).
 
-        With several linear predictors or targets, the trace of that matrix.
+        With several linear predictors or targets, the trace of that matrix; of several models,
+        of shape (L, K, p), one number each.
         """
         size = np.sqrt(np.diag(self.target_scatter))
         unit = np.where(size > 0.0, size, 1.0)
@@ -256,7 +265,7 @@ class FairBasis:
         fitted = self.predictors.rotate(np.atleast_2d(beta))
         cross = fitted @ (self.on_predictors / unit)
         # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
-        lengths = np.linalg.norm(fitted, axis=1, keepdims=True)
+        lengths = np.linalg.norm(fitted, axis=-1, keepdims=True)
         cross = np.where(np.abs(cross) > rounding * lengths, cross, 0.0)
         total = self.on_predictors.T @ self.on_predictors + self.residual
         values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
@@ -264,9 +273,9 @@ class FairBasis:
         # One target is a length, which has the digits of the rows; an eigenvalue of several has
         # half as many.
         one = len(unit) == 1
-        varies = values > (rounding**2 if one else NOTHING_LEFT)
+        varies = values > (rounding**2 if one else RANK_TOLERANCE)
         explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
-        return float(explained.sum()) / self.weight
+        return explained.sum(axis=(-2, -1)) / self.weight
 
     @cached_property
     def target_rounding(self) -> Floats:
@@ -288,7 +297,12 @@ class FairBasis:
 
 
 def fair_basis(
-    factor: Factor, n_sensitive: int, *, standardize: bool, n_targets: int = 1
+    factor: Factor,
+    n_sensitive: int,
+    *,
+    standardize: bool,
+    n_targets: int = 1,
+    penalized: bool = False,
 ) -> FairBasis:
     """Decorrelate in small-matrix space.
 
@@ -302,6 +316,9 @@ def fair_basis(
         Whether penalties see columns of S and U divided by their standard deviations.
     n_targets : int
         Number of columns of y.
+    penalized : bool
+        Whether a penalty holds coefficients of X. Without one the units of independent columns
+        mean nothing, and they are in units of their spread.
     """
     q, last = n_sensitive, len(factor.scale) - n_targets
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
@@ -325,10 +342,11 @@ def fair_basis(
     # The rank is decided in units of the spread of U, which may be much smaller than that of X.
     R_U, spread_U = np.where(in_span, 0.0, R_U), np.where(in_span, 1.0, spread)
     unit = spread_U * scale_X
-    scale_U = unit if standardize else np.ones(last - q)
-    predictors, P_U, N_U = spectrum_of(
-        R_U * scale_X, scale_U, noise_U / spread_U, unit, of_scatter=factor.of_scatter
-    )
+    root, noise = R_U * scale_X, noise_U / spread_U
+    predictors, P_U, N_U = spectrum_of(root, unit, noise, of_scatter=factor.of_scatter)
+    # Units count for a penalty, and for the shortest of all β with the same Uβ.
+    if not standardize and (penalized or predictors.rank < np.count_nonzero(root.any(axis=0))):
+        predictors, P_U, N_U = spectrum_of(root, np.ones(last - q), noise, unit)
     rest = N_U.T @ r_U * scale_y
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
@@ -375,7 +393,15 @@ def _on_sensitive(
     return B
 
 
-def basis_on(engine: Engine, standardize: bool, n_targets: int) -> FairBasis:
+def basis_on(
+    engine: Engine, standardize: bool, n_targets: int, *, penalized: bool = False
+) -> FairBasis:
     """Read the rows, and decorrelate; see `fair_basis`."""
     factor = factorize(engine, engine.moments(), n_targets)
-    return fair_basis(factor, engine.n_sensitive, standardize=standardize, n_targets=n_targets)
+    return fair_basis(
+        factor,
+        engine.n_sensitive,
+        standardize=standardize,
+        n_targets=n_targets,
+        penalized=penalized,
+    )

@@ -11,10 +11,11 @@ from scipy import sparse
 from fairridge._typing import Floats, Integers
 from fairridge.families.sums import GLMSums
 from fairridge.models.basis import FairBasis
+from fairridge.solvers.spectrum import block_diagonal
 
 # Number of coordinates at which leaving out products with zeros begins to pay, and the share of
 # other numbers up to which it does.
-MANY, NEARLY_NONE = 100, 0.1
+SPARSE_WIDTH, DENSITY_LIMIT = 100, 0.1
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,11 @@ class Coordinates:
         first = np.arange(1, 1 + self.sensitive.shape[1], dtype=np.intp)
         return np.concatenate([start + first for start in self.intercept_index])
 
+    @property
+    def of_controls(self) -> Integers:
+        """Positions of the coordinates of controls in θ; none here."""
+        return np.zeros(0, dtype=np.intp)
+
     @cached_property
     def _folded(self) -> Floats | None:
         """Coordinates of the linear predictors per coordinate of θ; None if these are the same.
@@ -122,6 +128,20 @@ class Coordinates:
             typical[typical <= 0.0] = 1.0
             out[np.ix_(S, S)] = np.kron(np.full((K, K), 1.0 / K), np.diag(typical))
         return out
+
+    @cached_property
+    def standardized(self) -> Floats:
+        """α and β of standardized columns per coordinate of one linear predictor."""
+        S, U, n = self.basis.sensitive, self.basis.predictors, self.basis.weight
+        parts = [(S.squares(), self.sensitive), (U.squares(), self.predictors)]
+        columns = [np.sqrt(squares / n)[:, None] * part for squares, part in parts]
+        return np.hstack([np.zeros((sum(map(len, columns)), 1)), block_diagonal(columns)])
+
+    def ridge(self) -> Floats:
+        """Matrix of ‖α‖² + ‖β‖² of standardized columns, as a form in θ."""
+        C, m = self.standardized, self.n_predictors
+        form: Floats = np.kron(np.eye(m), C.T @ C).astype(np.float64)
+        return form if self._folded is None else self._folded.T @ form @ self._folded
 
     def by_predictor(self, theta: Floats) -> Floats:
         """Return the coordinates of each linear predictor, one row each."""
@@ -170,7 +190,7 @@ class Coordinates:
     def _few_numbers(self) -> sparse.csr_array | None:
         """M as a sparse matrix, if it is large and nearly all zeros: columns but rescaled."""
         M = self.to_raw
-        if M.shape[1] < MANY or np.count_nonzero(M) > NEARLY_NONE * M.size:
+        if M.shape[1] < SPARSE_WIDTH or np.count_nonzero(M) > DENSITY_LIMIT * M.size:
             return None
         return sparse.csr_array(M)
 

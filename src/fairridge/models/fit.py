@@ -16,7 +16,7 @@ from fairridge.families.sums import FamilyFunction, MeansOfRows, RowFunction
 from fairridge.models.basis import FairBasis
 
 # Logarithm of a deviance, above which it is divided by its size.
-HUGE = 100.0
+LOG_SIZE_LIMIT = 100.0
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ class Fit:
             return 0.0
         mean = float(self.basis.center_targets[0])
         size = self.family.log_size(float(self.intercept), mean)
-        return float(size) if size > HUGE else 0.0
+        return float(size) if size > LOG_SIZE_LIMIT else 0.0
 
 
 @dataclass(frozen=True)

@@ -17,22 +17,20 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, softmax
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data import Indicators, RowLevel, Rows, Slab
+from fairridge.data import Indicators, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines import Engine, MemoryEngine, in_memory
+from fairridge.engines.blocks import block_slices
 from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.models.basis import FairBasis
 from fairridge.models.fit import DevianceOfRows, Fit
 
 # Share of the weight that may leave a model.
-MOST = 0.01
+MAX_WEIGHT_SHARE = 0.01
 # Share of a sum that may be rounding: levels that seem decided by it are counted.
-ROUNDING = 1e-9
-TINY = 1e-300
-# Numbers below this have squares, and sums of them.
-LARGE = 1e150
-# Rows that are looked at first.
-FIRST_ROWS = 100
+SUM_TOLERANCE = 1e-9
+# Rows of every outcome that are looked at first: two outcomes among them clear a level.
+SAMPLED_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ def drop_separated(engine: Engine, family: Family) -> Isolation | None:
         isolated += new
         levels = tuple(decided.level for decided in new)
         removed += kept.sum_of(partial(_weight_in, levels=levels))
-        if removed > MOST * total:
+        if removed > MAX_WEIGHT_SHARE * total:
             return Isolation(engine, engine, isolated, family, is_small=False)
         if in_memory(kept):
             _require_numbers(kept.rows.take(np.flatnonzero(kept.rows.in_any(levels))))
@@ -238,17 +236,20 @@ def drop_separated(engine: Engine, family: Family) -> Isolation | None:
 
 def _require_numbers(rows: Rows) -> None:
     """Raise if rows that leave, which no other sum sees, have numbers that cannot be squared."""
-    usual = all(
-        isinstance(piece, Indicators)
-        or (isinstance(piece, Slab) and np.abs(piece.values).max(initial=0.0) < LARGE)
-        for piece in rows.columns
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        usual = all(
+            isinstance(piece, Indicators)
+            or (isinstance(piece, Slab) and np.isfinite(np.square(piece.values, dtype=float).sum()))
+            for piece in rows.columns
+        )
     if not usual:
         MemoryEngine(rows).moments()
 
 
 def separated_levels(engine: Engine, family: Family) -> tuple[SeparatedLevel, ...]:
-    """Return the levels whose rows all have one outcome: counted, if sums suggest it."""
+    """Return the levels whose rows all have one outcome."""
+    if in_memory(engine):
+        return _counted_in_memory(engine, family)
     levels = _candidates(engine, family)
     if not levels:
         return ()
@@ -259,20 +260,117 @@ def separated_levels(engine: Engine, family: Family) -> tuple[SeparatedLevel, ..
         other = sizes.get(replace(level, value=1 - level.value))
         # A column of numbers may have values besides 0 and 1 that its moments do not show.
         whole = len(level.columns) > 1 or other is None or count.sum() + other == all_rows.sum()
-        if whole and count[0] == 0.0 and np.count_nonzero(count) == 1:
+        if whole and _is_decided(count):
             decided.append(SeparatedLevel(level, int(np.argmax(count)) - 1))
     return tuple(decided)
 
 
+def _is_decided(counts: Floats | Integers) -> Any:
+    """Whether rows, counted by outcome with -1 first, all have one outcome other than -1."""
+    return (counts[..., 0] == 0) & (np.count_nonzero(counts, axis=-1) == 1)
+
+
+# ------------------------------------------------------------------------- rows in memory
+
+
+def _counted_in_memory(engine: MemoryEngine, family: Family) -> tuple[SeparatedLevel, ...]:
+    """Return decided levels of categoricals, own columns first, then values of 0/1 columns.
+
+    To count takes less time than to sum moments, which rows that leave then never need.
+    """
+    outcomes, size = _outcomes(family, engine.response)
+    sample = _sample_by_outcome(outcomes, size)
+    coded: list[SeparatedLevel] = []
+    binary: list[SeparatedLevel] = []
+    start = 0
+    for piece in engine.rows.predictors:
+        if isinstance(piece, Indicators):
+            coded += _decided_categories(piece, start, outcomes, size)
+        else:
+            suspects = _suspects(piece, sample, outcomes, size)
+            binary += _decided_columns(piece, start, suspects, outcomes, size)
+        start += piece.width
+    return (*sorted(coded, key=lambda decided: -decided.level.value), *binary)
+
+
+def _decided_categories(
+    piece: Indicators, start: int, outcomes: Integers, size: int
+) -> list[SeparatedLevel]:
+    """Return the decided levels of one categorical, whose columns begin at `start`."""
+    # Code -1 and outcome -1 come first.
+    cells = piece.codes.astype(np.intp, copy=False) * (size + 1) + (outcomes + size + 2)
+    counts = np.bincount(cells, minlength=(piece.width + 1) * (size + 1)).reshape(-1, size + 1)
+    columns = range(start, start + piece.width)
+    levels = (RowLevel(tuple(columns), 0), *(RowLevel((j,), 1) for j in columns))
+    return [
+        SeparatedLevel(levels[k], int(np.argmax(counts[k])) - 1)
+        for k in np.flatnonzero(_is_decided(counts))
+    ]
+
+
+def _sample_by_outcome(outcomes: Integers, size: int) -> Integers:
+    """Return positions of some rows of every outcome, spread over all that have it."""
+    samples = []
+    for code in range(-1, size):
+        rows = np.flatnonzero(outcomes == code)
+        spread = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLED_ROWS))
+        samples.append(rows[spread.astype(np.intp)])
+    return np.concatenate(samples)
+
+
+def _indicators(outcomes: Integers, size: int) -> Floats:
+    """Return 0/1 rows of every outcome, -1 first, of shape (size + 1, n)."""
+    return (np.arange(-1, size)[:, None] == outcomes).astype(np.float64)
+
+
+def _suspects(piece: Slab | SparseSlab, sample: Integers, outcomes: Integers, size: int) -> Any:
+    """Return columns that are 0 or 1 in some rows, where one of the values has one outcome.
+
+    That excludes numbers, and most of the others, before all rows are looked at.
+    """
+    some = piece.take(sample)
+    values = some.values if isinstance(some, Slab) else some.dense()
+    by_outcome = _indicators(outcomes[sample], size)
+    ones, zeros = values == 1, values == 0
+    mixed = [np.count_nonzero(by_outcome @ each, axis=0) > 1 for each in (ones, zeros)]
+    return np.flatnonzero((ones | zeros).all(axis=0) & ~(mixed[0] & mixed[1]))
+
+
+def _decided_columns(
+    piece: Slab | SparseSlab, start: int, suspects: Any, outcomes: Integers, size: int
+) -> list[SeparatedLevel]:
+    """Return the decided values of 0/1 columns, which begin at `start`, among those suspected."""
+    if not len(suspects):
+        return []
+    # Sums of 0/1 columns over the rows of an outcome count them, without rounding.
+    ones = np.zeros((size + 1, len(suspects)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in block_slices(len(outcomes), len(suspects)):
+            ones += _indicators(outcomes[rows], size) @ piece.values[rows][:, suspects]
+    all_rows = np.bincount(outcomes + 1, minlength=size + 1)
+    counts = np.stack([all_rows - ones.T, ones.T], axis=1)
+    found = []
+    for k in np.flatnonzero(_is_decided(counts).any(axis=1)):
+        part = piece.columns(suspects[k], suspects[k] + 1)
+        values = part.values if isinstance(part, Slab) else part.dense()
+        if ((values == 0) | (values == 1)).all():  # other numbers may have such sums, too
+            column = (start + int(suspects[k]),)
+            found += [
+                SeparatedLevel(RowLevel(column, value), int(np.argmax(counts[k, value])) - 1)
+                for value in (1, 0)
+                if _is_decided(counts[k, value])
+            ]
+    return found
+
+
+# ------------------------------------------------------------------------ rows elsewhere
+
+
 def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
-    """Return levels that may be decided, as far as codes or the moments of [S, X, y] show."""
+    """Return levels that may be decided, as far as the moments of [S, X, y] show."""
     coded = {j for columns in engine.categories for j in columns}
-    levels: list[RowLevel] = []
-    if not in_memory(engine):
-        levels += [RowLevel((j,), 1) for j in sorted(coded)]
-        levels += [RowLevel(tuple(columns), 0) for columns in engine.categories]
-    elif decided := _decided_categories(engine, family):
-        return decided + _binary_levels(engine.rows)
+    levels = [RowLevel((j,), 1) for j in sorted(coded)]
+    levels += [RowLevel(tuple(columns), 0) for columns in engine.categories]
     moments, q, k = engine.moments(), engine.n_sensitive, len(engine.names)
     mean, y = moments.mean[q:k], moments.mean[k:]
     joint = moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)
@@ -283,38 +381,6 @@ def _candidates(engine: Engine, family: Family) -> tuple[RowLevel, ...]:
         if any(map(possible, both)):
             candidates += both  # counted together, they show whether there is a third value
     return tuple(candidates)
-
-
-def _decided_categories(engine: MemoryEngine, family: Family) -> tuple[RowLevel, ...]:
-    """Return the decided levels of categoricals, own columns first.
-
-    Codes are counted sooner than moments are summed, which rows that leave then never need.
-    """
-    outcomes, size = _outcomes(family, engine.response)
-    pieces = [piece for piece in engine.rows.predictors if isinstance(piece, Indicators)]
-    levels: list[RowLevel] = []
-    shifted = outcomes + size + 2
-    for piece, columns in zip(pieces, engine.categories, strict=True):
-        # Code -1 and outcome -1 come first.
-        places = piece.codes.astype(np.intp, copy=False) * (size + 1) + shifted
-        table = np.bincount(places, minlength=(piece.width + 1) * (size + 1))
-        table = table.reshape(-1, size + 1)
-        decided = (table[:, 0] == 0) & (np.count_nonzero(table, axis=1) == 1)
-        every = (RowLevel(tuple(columns), 0), *(RowLevel((j,), 1) for j in columns))
-        levels += [every[k] for k in np.flatnonzero(decided)]
-    return tuple(sorted(levels, key=lambda level: -level.value))
-
-
-def _binary_levels(rows: Rows) -> tuple[RowLevel, ...]:
-    """Return both values of every other predictor column that is 0 or 1."""
-    coded = {j for columns in rows.categories for j in columns}
-    levels = [
-        (RowLevel((j,), 1), RowLevel((j,), 0)) for j in range(rows.n_predictors) if j not in coded
-    ]
-    # Numbers show in the first rows, before all are looked at.
-    for some in (rows.take(np.arange(min(rows.n_rows, FIRST_ROWS))), rows):
-        levels = [(a, b) for a, b in levels if (some.members(a) | some.members(b)).all()]
-    return tuple(level for both in levels for level in both)
 
 
 def _may_be_decided(
@@ -328,9 +394,9 @@ def _may_be_decided(
     if family.reads == "times":  # the moments have no events
         return bool(share > 0.0)
     if family.link == "log":
-        return bool(share > 0.0 and products[0] <= ROUNDING * y[0])
+        return bool(share > 0.0 and products[0] <= SUM_TOLERANCE * y[0])
     others = np.append(share - products, products if len(y) == 1 else [])
-    return bool(share > 0.0 and others.min() <= ROUNDING * share + 1e-4 * ROUNDING)
+    return bool(share > 0.0 and others.min() <= SUM_TOLERANCE * (share + 1e-4))
 
 
 def _outcomes(family: Family, y: Floats) -> tuple[Integers, int]:
@@ -403,7 +469,7 @@ def _to_likely(family: Any, eta: Floats, weight: Floats, outcome: int) -> Floats
 
     def excess(step: float) -> float:
         others = np.delete(family.probabilities(eta + step * direction), outcome, axis=1)
-        return float(np.log(max(weight @ others.sum(axis=1), TINY)) - target)
+        return float(np.log(max(weight @ others.sum(axis=1), np.finfo(np.float64).tiny)) - target)
 
     target = np.log(0.5 * size / (size + 1.0))
     low, high = -1.0, 1.0

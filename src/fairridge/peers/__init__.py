@@ -3,7 +3,7 @@
 from fairridge.peers.barycenter import BarycenterClassifier, BarycenterRegressor
 from fairridge.peers.blind_exact import BlindExactRegressor
 from fairridge.peers.convex import ConvexFairClassifier, ConvexFairRegressor
-from fairridge.peers.komiyama import KomiyamaRegressor, auxiliary_ridge_bias
+from fairridge.peers.komiyama import KomiyamaRegressor
 from fairridge.peers.reductions import ReductionsClassifier
 from fairridge.peers.steinberg import SteinbergRegressor
 from fairridge.peers.zafar import ZafarClassifier, ZafarRegressor
@@ -19,5 +19,4 @@ __all__ = [
     "SteinbergRegressor",
     "ZafarClassifier",
     "ZafarRegressor",
-    "auxiliary_ridge_bias",
 ]

@@ -9,13 +9,12 @@ from typing import Any
 
 from fairridge._notebook import facts_html, frame_html
 from fairridge.data import make_frame
-from fairridge.outputs import cut, table_width
+from fairridge.outputs import TEXT_WIDTH, cut, table_width
 
-WIDTH = 78
 # Variance inflation factors that are worth a remark.
-INFLATED = 10.0
+INFLATION_REMARK = 10.0
 # Columns beside the names of coefficients.
-NUMBERS = 45
+NUMBERS_WIDTH = 45
 
 
 @dataclass(frozen=True)
@@ -82,21 +81,21 @@ class Summary:
         return make_frame(columns, self.backend)
 
     def __str__(self) -> str:
-        below = [line for note in self.notes for line in wrap(note, WIDTH)]
+        below = [line for note in self.notes for line in wrap(note, TEXT_WIDTH)]
         table = self._table_lines()
         rule = "=" * len(table[1])
-        above = [self.title.center(WIDTH), rule, *self._fact_lines(), rule]
+        above = [self.title.center(TEXT_WIDTH), rule, *self._fact_lines(), rule]
         return "\n".join([*above, *table, rule, *below])
 
     def _table_lines(self) -> list[str]:
         longest = max([12, *(len(row.term) for row in self.coefficients)])
-        width = table_width(WIDTH, longest + NUMBERS)
-        name = min(longest, width - NUMBERS)
+        width = table_width(longest + NUMBERS_WIDTH)
+        name = min(longest, width - NUMBERS_WIDTH)
         head = f"{'':<{name}} {'coef':>12} {'raw coef':>12}  {'role':<10} {'S explains':>6}"
         lines = [head, "-" * width]
         for row in self.coefficients:
             explained = "" if row.explained != row.explained else f"{row.explained:9.1%}"
-            factor = f"  VIF {row.inflation:.3g}" if row.inflation >= INFLATED else ""
+            factor = f"  VIF {row.inflation:.3g}" if row.inflation >= INFLATION_REMARK else ""
             lines.append(
                 f"{cut(row.term, name):<{name}} {row.coefficient:>12.5g} {row.raw:>12.5g}"
                 f"  {row.role:<10} {explained}{factor}".rstrip()
@@ -111,7 +110,7 @@ class Summary:
     def _fact_lines(self) -> list[str]:
         """Two facts a line, as statsmodels does."""
         half = (len(self.facts) + 1) // 2
-        column = WIDTH // 2 - 1
+        column = TEXT_WIDTH // 2 - 1
         left, right = list(self.facts[:half]), list(self.facts[half:])
         right += [("", "")] * (half - len(right))
         return [
@@ -142,7 +141,7 @@ class GroupSummary(Summary):
 
     def _table_lines(self) -> list[str]:
         numbers, longest = 15 * len(self.columns), max([5, *map(len, self.groups)])
-        width = table_width(WIDTH, longest + numbers)
+        width = table_width(longest + numbers)
         first = min(longest, width - numbers)
         names = "".join(f"{name.replace('_', ' '):>15}" for name in self.columns)
         lines = [f"{'group':<{first}}{names}", "-" * width]

@@ -1,11 +1,12 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
-from fairridge.search.closed_form import OrthogonalSolution, orthogonal_solution
+from fairridge.search.contract import Usage, of_parts, require_inputs
 from fairridge.search.fold_starts import FoldStart
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
 from fairridge.search.leave_one_out import leave_one_out
-from fairridge.search.means import MeanProblem
+from fairridge.search.means import MeanParityProblem
+from fairridge.search.penalized_glm import SEPARATION_RIDGE
 from fairridge.search.problem import (
     AttributeShare,
     Choice,
@@ -19,21 +20,23 @@ from fairridge.search.problem import (
 from fairridge.search.setup import may_separate, set_up
 
 __all__ = [
+    "SEPARATION_RIDGE",
     "AttributeShare",
     "Choice",
     "FoldStart",
     "GLMProblem",
     "GaussianProblem",
     "LeastSquares",
-    "MeanProblem",
+    "MeanParityProblem",
     "ModelSettings",
-    "OrthogonalSolution",
     "PenalizedProblem",
     "Problem",
     "Solution",
     "Status",
+    "Usage",
     "leave_one_out",
     "may_separate",
-    "orthogonal_solution",
+    "of_parts",
+    "require_inputs",
     "set_up",
 ]

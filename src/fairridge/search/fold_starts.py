@@ -58,26 +58,26 @@ class FoldStart:
         return replace(self, center=center, raw=raw, sums=self.sums.recentered(gap))
 
 
-def fold_starts(minima: PenalizedGLM, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
+def fold_starts(glm: PenalizedGLM, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
     """Return what was found for bounds; nothing if deviances of rows do not add up."""
-    if not minima.family.separable:
+    if not glm.family.separable:
         return ()
-    engine, family, basis = minima.engine, minima.family, minima.basis
+    engine, family, basis = glm.engine, glm.family, glm.basis
     values = {solution.fit.lambda_: solution.achieved for solution in solutions}
-    models = {x: minima.coordinates.raw(minima.point(x).theta) for x in values}
+    models = {x: glm.coordinates.raw(glm.solved(x)[1].theta) for x in values}
     return tuple(
         FoldStart.at(engine, family, basis.center, raw, x / basis.weight, values[x])
         for x, raw in models.items()
     )
 
 
-def start_near(minima: PenalizedGLM, starts: Iterable[FoldStart]) -> None:
-    """Start from minima of more rows, with the derivatives on these rows."""
+def start_near(glm: PenalizedGLM, starts: Iterable[FoldStart]) -> None:
+    """Start from glm of more rows, with the derivatives on these rows."""
     for start in starts:
-        if start.family == minima.family:  # a dispersion may have been estimated
-            here = start.about(minima.basis.center)
-            gradient, hessian = minima.coordinates.derivatives(here.sums)
+        if start.family == glm.family:  # a dispersion may have been estimated
+            here = start.about(glm.basis.center)
+            gradient, hessian = glm.coordinates.derivatives(here.sums)
             assert hessian is not None
-            theta = minima.coordinates.theta(here.raw)
+            theta = glm.coordinates.theta(here.raw)
             point = Point(theta, here.sums.deviance, gradient, hessian)
-            minima.start_near(start.value, start.place * minima.basis.weight, point)
+            glm.start_near(start.value, start.place * glm.basis.weight, point)

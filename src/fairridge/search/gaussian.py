@@ -28,9 +28,8 @@ from fairridge.engines import triangular_factor
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families import Gaussian
 from fairridge.models import Fit
-from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.models.spaces import BlindSpace, Space
-from fairridge.penalties import Penalty, SecularPenalty
+from fairridge.penalties import Penalty
 from fairridge.search.problem import (
     Choice,
     LeastSquares,
@@ -39,6 +38,7 @@ from fairridge.search.problem import (
     choose_above_floor,
 )
 from fairridge.search.scan import dense_profile
+from fairridge.solvers.spectrum import CONDITION_LIMIT
 
 # Ratio of lengths, less one, that is nothing but rounding.
 ROUNDING = 1e-15
@@ -96,7 +96,7 @@ class RidgeOnSensitive:
         spectrum, lambda_2 = space.basis.predictors, settings.predictor_penalty
         beta = spectrum.original(spectrum.ridge(space.basis.on_predictors[:, 0], lambda_2))
         ridge = cls(space, settings.penalty, lambda_2, space.least_squares_beta(beta))
-        if space.basis.condition > WELL_CONDITIONED and not space.controls:
+        if space.basis.condition > CONDITION_LIMIT and not space.controls:
             return replace(ridge, beta=beta + ridge._correction())
         return ridge
 
@@ -178,19 +178,19 @@ class RidgeOnSensitive:
         self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
     ) -> list[Choice] | None:
         """Solve ‖Sα(λ)‖² = r/(1 − r)·other, where other does not depend on λ."""
-        penalty, basis = self.penalty, self.space.basis
+        basis, projection = self.space.basis, self._projection
         if not is_variance_share(definition, free.family):
             return None
-        if not isinstance(penalty, SecularPenalty):
+        # Only a `SecularPenalty` has it; to ask for the protocol takes a fiftieth of a small fit.
+        length = getattr(self.penalty, "length", None)
+        if length is None:
             return None
         other = definition.other_variance(free) * basis.weight
         active = bounds < 1.0
         odds = bounds / np.where(active, 1.0 - bounds, 1.0)
         # A root of each factor: their product may be too small a number.
         limits = np.where(active, np.sqrt(odds) * np.sqrt(other), np.inf)
-        return secular_choices(
-            lambda x: penalty.length(basis.sensitive, self._projection, x), limits, max_iter
-        )
+        return secular_choices(lambda x: length(basis.sensitive, projection, x), limits, max_iter)
 
 
 @dataclass(frozen=True)
@@ -220,19 +220,16 @@ class RidgeOnExplained:
         if self.predictor_penalty == 0.0:
             rest = np.append(np.zeros(m), z[m:])
             return rest, np.eye(len(z))[:, :m], z[:m], space.explained
-        turned = space.turned(self.predictor_penalty)
-        if turned is None:
-            turned = np.eye(len(z))
-            root = np.linalg.cholesky(turned + self.predictor_penalty * space.penalty)
-        else:  # squares of a stiff penalty would take the digits of all the rest
-            stiff = np.sqrt(self.predictor_penalty) * space.scaled @ turned
-            root = triangular_factor(np.vstack([turned, stiff])).T
-        z = scipy.linalg.solve_triangular(root, turned.T @ z, lower=True)
-        explained = np.eye(len(z))[:, :m] * np.sqrt(space.explained)
+        axes = space.axes
+        # Not of squares: those of a strong penalty would take the digits of all the rest.
+        strong = np.sqrt(self.predictor_penalty) * space.scaled @ axes
+        root = triangular_factor(np.vstack([axes, strong])).T
+        z = scipy.linalg.solve_triangular(root, axes.T @ z, lower=True)
+        explained = axes[:m].T * np.sqrt(space.explained)
         half = scipy.linalg.solve_triangular(root, explained, lower=True)
         W, sizes, _ = np.linalg.svd(half, full_matrices=False)
-        moving = turned @ scipy.linalg.solve_triangular(root.T, W)
-        rest = turned @ scipy.linalg.solve_triangular(root.T, z - W @ (W.T @ z))
+        moving = axes @ scipy.linalg.solve_triangular(root.T, W)
+        rest = axes @ scipy.linalg.solve_triangular(root.T, z - W @ (W.T @ z))
         return rest * space.has_fair_directions, moving, W.T @ z, sizes**2
 
     def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
@@ -252,7 +249,8 @@ class RidgeOnExplained:
     def floor(self) -> float:
         """The share of S that no finite λ goes below."""
         directions = self.directions
-        return directions.floor(directions.projection[: len(directions.explained)].T)
+        gradient = directions.axes.T @ directions.projection
+        return directions.floor(gradient[: len(directions.explained)].T)
 
     @property
     def ceiling(self) -> float:

@@ -20,14 +20,14 @@ from fairridge.models.spaces import Space
 from fairridge.penalties import Penalty
 
 # Tolerances by which a bound may be exceeded before it counts as missed.
-LOOSE = 100.0
+BOUND_TOLERANCES = 100.0
 # Distance from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12
 # Coefficient of a 0/1 predictor that makes odds of three million to one.
 DECIDED = 15.0
 
 
-Status = Literal["inactive", "converged", "infeasible", "not-converged", "separated"]
+Status = Literal["inactive", "converged", "jumped", "infeasible", "not-converged", "separated"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Choice:
 
     lambda_: float  # λ(r)
     # "inactive": the unconstrained model meets the bound. "converged": the bound is met with
-    # equality. "infeasible": no penalty meets it. "not-converged": the search stopped early.
-    # "separated": the bound is nominally met, but levels that decide the response make it
-    # meaningless.
+    # equality. "jumped": it is met with room to spare, since no minimum lies between.
+    # "infeasible": no penalty meets it. "not-converged": the search stopped early. "separated":
+    # the bound is nominally met, but levels that decide the response make it meaningless.
     status: Status
     # How often the definition crosses the bound as λ grows; more than one means that it is
     # not monotone.
@@ -49,7 +49,7 @@ class Choice:
     @property
     def met(self) -> bool:
         """Whether the bound is met."""
-        return self.status in ("inactive", "converged")
+        return self.status in ("inactive", "converged", "jumped")
 
 
 # No penalty is needed.
@@ -294,7 +294,7 @@ class PenalizedProblem(Problem):
         """
         value, components = self.definition.value(fit), self.definition.components(fit)
         claimed = choice.met and not (choice.status == "inactive" and r >= 1.0)
-        if claimed and not value <= r + LOOSE * tol:
+        if claimed and not value <= r + BOUND_TOLERANCES * tol:
             choice = replace(choice, status="not-converged")
         return Solution(r, fit, value, components, choice)
 

@@ -30,9 +30,9 @@ from fairridge.search.gaussian import (
     RidgeOnSensitive,
 )
 from fairridge.search.glm import GLMProblem
-from fairridge.search.means import MeanProblem
-from fairridge.search.penalized_glm import penalized_glm
+from fairridge.search.means import MeanParityProblem
 from fairridge.search.problem import ModelSettings, PenalizedProblem
+from fairridge.search.sample import penalized_glm
 from fairridge.search.sparse import SparseProblem
 
 # Columns, or rows, up to which a model that needs matrices of their number is fitted.
@@ -107,6 +107,7 @@ def _space(engine: Engine, settings: ModelSettings) -> Space:
     options: dict[str, Any] = {
         "standardize": settings.standardize,
         "n_targets": settings.n_targets,
+        "penalized": settings.predictor_penalty > 0.0,
     }
     if settings.controls:
         return controlled_space(engine, settings.controls, blind=settings.blind, **options)
@@ -136,9 +137,9 @@ def _solver(
             else RidgeOnSensitive.of(space, settings)
         )
         return GaussianProblem(space, definition, settings, ridge)
-    minima = penalized_glm(space, family, settings)
-    kind = MeanProblem if definition.penalizes_means else GLMProblem
-    return kind(minima, definition, isolation)
+    glm = penalized_glm(space, family, settings)
+    kind = MeanParityProblem if definition.penalizes_means else GLMProblem
+    return kind(glm, definition, isolation)
 
 
 # ------------------------------------------------------------------ sparse columns

@@ -1,16 +1,13 @@
 """Newton's method for a penalized deviance, sparing passes over the rows.
 
 A step needs the gradient at the current point, and a Hessian that may be an
-old one: while such chord steps contract well the Hessian is not computed anew.
-The penalty is exact in every step, so an old Hessian also serves another λ.
+old one: while such steps contract well the Hessian is not computed anew. If a step
+raises the objective, it is tried within a radius: a part of the typical curvature is
+added to the Hessian (Levenberg and Marquardt), so that the step gets short where
+curvature was lost, and stays as it is elsewhere.
 
-If a column separates the responses the deviance has no minimum, only a
-limit at infinity. Its slope then falls by a factor e with every Newton step,
-where that of a minimum would vanish: such steps are prolonged, and directions
-that have lost their curvature are left alone once the deviance no longer changes.
-
-If a level nearly separates them, a step may lead it to where its curvature is next to
-nothing. Steps from there are damped (Levenberg and Marquardt).
+The same loop serves objectives at one penalty and searches for a bound: these
+propose a penalty with every step.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,37 +26,29 @@ from fairridge.solvers.spectrum import solve_definite
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
 # are weighted and rows that are repeated, and proportional to the weights.
 SHARE_OF_ROWS = 0.1
-# Predicted decrease, relative to the deviance, below which the last step is taken unseen.
-CLOSE = 1e-24
-# Below this, a decrease is too small for the objective itself to show it,
-BLIND = 1e-12
-# and, if it no longer shrinks, rounding for certain.
-ROUNDING_OF_DECREASE = 1e-17
-# Decrease that may be left if there is a limit instead of a minimum.
-LIMIT = 1e-11
-# Deviance, relative to that of the null model, which is as good as none.
-EXPLAINED = 1e-10
-# Promised decrease above which a start is far from the minimum.
-FAR = 1e-3
-# Contraction of the promised decrease by which a step shows that its Hessian will do for more.
-CONTRACTION = 1e-2
-# A pass with the Hessian, in passes with the gradient alone.
-HESSIAN_COSTS = 4.0
-# Change of the slope along a step, in units of the deviance, above which the Hessian changes, too.
-LONG = 1e-6
-# The same above which it is another one all along.
-TOO_LONG = 1e-2
-# Slope left after a Newton step, above which the step was too short: at a limit e⁻¹ is left.
-LEFT = 0.35
-# Curvature, relative to that of the null model, of a direction that has none.
-FLAT = 1e-7
-# The same that is not even rounding: what is divided by it cannot be taken for small.
-NEGLIGIBLE_CURVATURE = 1e-18
-# Parts of a typical curvature that are added to a Hessian if its step fails, what says so, and
-# passes after which that is not what is missing.
-DAMPING, DAMPED, EARLY = (0.1, 1.0), 0.0, 20
-# Curvature along a step, relative to the old one, that is of another region altogether.
-STEEPER = 1e10
+# Decreases are relative to the deviance. That of a last step, which derivatives foretell and
+# which is not evaluated, with a new Hessian and with an old one; and what it may leave:
+# coefficients then have about eleven digits.
+LAST_STEP, LAST_OLD_STEP, CONVERGENCE_TOLERANCE = 1e-12, 1e-14, 1e-23
+# Relative rounding error of an objective: a change below it says nothing.
+ROUNDING = 1e-12
+# Decrease below which an old Hessian may serve: a new one would gain less than a pass.
+OLD_HESSIAN = 1e-6
+# A pass with the Hessian, in passes with the gradient alone, if nobody knows.
+HESSIAN_COST = 4.0
+# Contraction of the decrease that is too slow for Newton's method near a minimum: at a
+# limit at infinity, e⁻¹ is left. Of such steps and shortened ones every third asks for curvature.
+SLOW, TROUBLED_STEPS = 0.2, 3
+# Decrease above which a step is far from a minimum, whatever its contraction.
+FAR = 1e-2
+# Parts of the typical curvature that damp a step: the first, the factor to the next, the last.
+LEAST_DAMPING, MORE_DAMPING, MOST_DAMPING = 1e-7, 10.0, 100.0
+# A step that fails is shortened by a factor. One that keeps this part of its promise may be
+# followed by one that is longer by another; and steps shorter than this lead nowhere.
+SHORTER, GOOD, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
+# Change of the slope along a step, in units of the deviance, above which a sample knows the
+# Hessian better than the last one does, and above which the gradient adds nothing to it.
+LONG_STEP, VERY_LONG_STEP = 1e-6, 1e-2
 
 
 @dataclass(frozen=True)
@@ -69,52 +59,176 @@ class Point:
     deviance: float  # deviance there
     gradient: Floats  # its gradient there, of shape (N,)
     hessian: Floats  # its Hessian, there or at an earlier point, of shape (N, N)
-    # Whether it is the minimum it was meant to be, or its deviance the limit.
-    converged: bool = True
-    # Directions in which the deviance falls forever, if there are any; orthonormal, of shape
-    # (s, N).
-    separated: Floats | None = None
+    converged: bool = True  # whether it is the minimum it was meant to be
     passes: int = 0  # evaluations on the way there
+    fresh: bool = True  # whether the Hessian is that of the point
+    separated: bool = False  # whether the deviance has lost its curvature in some direction
+    beside: Any = None  # what else a pass has told, for whoever proposes steps
 
     def after(self, step: Floats) -> Point:
         """Return the point after a short step, with what its derivatives say of the deviance."""
         change = self.hessian @ step
-        return Point(
-            self.theta + step,
-            self.deviance + float((self.gradient + 0.5 * change) @ step),
-            self.gradient + change,
-            self.hessian,
-            self.converged,
-            self.separated,
-            self.passes,
+        return replace(
+            self,
+            theta=self.theta + step,
+            deviance=self.deviance + float((self.gradient + 0.5 * change) @ step),
+            gradient=self.gradient + change,
         )
 
 
 @dataclass(frozen=True)
+class Step:
+    """A step that a quadratic model proposes."""
+
+    change: Floats  # of θ
+    decrease: float  # what it promises of the objective, twice: the Newton decrement
+    lambda_: Any = 0.0  # the penalty that it is for
+    multipliers: Any = None  # those after it, if something is held or bent
+
+
+class Descent(Protocol):
+    """What Newton's method needs to know."""
+
+    @property
+    def unit(self) -> float:
+        """What decreases are measured in, beside the deviance itself."""
+
+    @property
+    def typical(self) -> Floats:
+        """Second derivatives of the deviance at the null model, of shape (N,)."""
+
+    @property
+    def hessian_cost(self) -> float:
+        """What a pass with the Hessian costs, in passes without it."""
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether a sample keeps Hessians near for little."""
+
+    def propose(self, point: Point, damping: float, before: float) -> Step | None:
+        """Return the next step, or None if there is none; `before` is the last decrease."""
+
+    def value(self, point: Point, step: Step) -> float:
+        """Return the objective at a point, with the penalty of a step."""
+
+    def evaluate(self, before: Point, step: Step, order: int) -> Point:
+        """Make a pass after a step; order 2 includes the Hessian."""
+
+    def finish(self, point: Point, step: Step) -> Point:
+        """Return the point after a last step, which is not evaluated."""
+
+    def has_lost_curvature(self, point: Point) -> bool:
+        """Whether the deviance has a limit at infinity instead of a minimum, for all we see."""
+
+
+def minimize(
+    descent: Descent, start: Point, max_iter: int, tolerance: float = CONVERGENCE_TOLERANCE
+) -> tuple[Point, Step | None]:
+    """Minimize from a point that has a Hessian, or one nearby; also return the last step.
+
+    A `tolerance` above the default is the decrease, relative to the deviance, that may be left.
+    """
+    point, before, radius, troubled = start, np.inf, np.inf, 0
+    size = descent.unit + abs(start.deviance) or 1.0
+    step: Step | None = None
+    while point.passes < start.passes + max_iter:
+        step, damping = _within(descent, point, radius * np.sqrt(size), before)
+        if step is None:
+            break
+        scale = descent.unit + abs(point.deviance)
+        left = abs(step.decrease) / scale
+        exact = damping == 0.0
+        slow = exact and FAR > left > SLOW * before
+        if exact and _is_last(left, before, slow, point.fresh, tolerance):
+            return descent.finish(point, step), step
+        if slow and not point.fresh:
+            same = replace(step, change=np.zeros_like(step.change))
+            point, before = descent.evaluate(point, same, 2), np.inf
+            continue
+        order = _order(descent, left, before) if exact else 2
+        trial = descent.evaluate(point, step, order)
+        gain = descent.value(point, step) - descent.value(trial, step)
+        length = _length(descent, step) / np.sqrt(size)
+        if not gain >= -ROUNDING * scale:
+            point, radius = replace(point, passes=trial.passes), SHORTER * length
+            if radius < LEAST_RADIUS:
+                break
+            continue
+        before = left if exact else np.inf
+        if 2.0 * gain > GOOD * step.decrease:
+            radius = max(radius, LONGER * length)
+        point = trial
+        if exact and not slow:
+            continue
+        troubled += 1
+        if troubled % TROUBLED_STEPS == 0 and descent.has_lost_curvature(point):
+            return replace(point, converged=False, separated=True), step
+    return replace(point, converged=False), step
+
+
+def _within(
+    descent: Descent, point: Point, radius: float, before: float
+) -> tuple[Step | None, float]:
+    """Return the step with the least damping that is not longer than a radius."""
+    step, damping = descent.propose(point, 0.0, before), 0.0
+    while step is not None and radius < np.inf and (length := _length(descent, step)) > radius:
+        if damping >= MOST_DAMPING:  # what is held at zero asks for a step of this length
+            return replace(step, change=radius / length * step.change), damping
+        damping = max(MORE_DAMPING * damping, LEAST_DAMPING)
+        step = descent.propose(point, damping, before)
+    return step, damping
+
+
+def _length(descent: Descent, step: Step) -> float:
+    """Return the length of a step, as the curvature of the null model measures it."""
+    return float(np.sqrt(descent.typical @ step.change**2))
+
+
+def _is_last(left: float, before: float, slow: bool, fresh: bool, tolerance: float) -> bool:
+    """Whether a step leaves next to nothing, as the contraction so far foretells."""
+    if tolerance > CONVERGENCE_TOLERANCE:
+        return left <= tolerance
+    if slow and fresh:  # nothing but rounding is left
+        return left <= ROUNDING
+    last = LAST_STEP if fresh else LAST_OLD_STEP
+    return left <= last and left * left <= tolerance * before
+
+
+def _order(descent: Descent, left: float, before: float) -> int:
+    """Whether the next pass takes a Hessian of all rows: 2 if it does, else 1."""
+    if descent.has_sample and np.isinf(before):
+        return 1  # the sample keeps the Hessian near
+    if not descent.has_sample and left > OLD_HESSIAN:
+        return 2
+    rate = np.log(before / left) if 0.0 < left < before else 0.0
+    passes = np.log(max(left / (LAST_OLD_STEP * SLOW), 1.0)) / rate if rate > 0.0 else np.inf
+    return 2 if passes > descent.hessian_cost else 1
+
+
+@dataclass(frozen=True)
 class Objective:
-    """Deviance + θᵀQθ + Σ l1ⱼ|θⱼ|, over the free coordinates."""
+    """Deviance + θᵀQθ + Σ l1ⱼ|θⱼ|, over the free coordinates: a descent at one penalty."""
 
     # Maps θ and an order to (deviance, gradient, Hessian or None).
-    evaluate: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
+    evaluated: Callable[[Floats, int], tuple[float, Floats, Floats | None]]
     quadratic: Floats  # Q, of shape (N, N)
     l1: Floats  # weights of the absolute values; zero for smooth penalties, of shape (N,)
-    free: Integers  # coordinates that may move; the others stay where they are
-    zero: Integers  # coordinates that must be zero
-    # Deviance of the null model; 0 if a perfect fit is nothing to end at.
-    null: float = field(default=0.0, kw_only=True)
-    # Its second derivative in each coordinate; None for that of the start, of shape (N,).
-    curvature: Floats | None = field(default=None, kw_only=True)
+    free: Integers  # coordinates that may move; the others are zero, or stay where they are
+    # Second derivatives of the deviance at the null model, of shape (N,).
+    typical: Floats
     # What deviances are measured in: a decrease is small relative to this and to the
     # deviance, whatever the scale of weights and responses.
     unit: float = field(default=1.0, kw_only=True)
     # Maps θ to about the Hessian there, for a fraction of its cost; None if it cannot.
     nearby: Callable[[Floats], Floats | None] | None = field(default=None, kw_only=True)
-    # Whether a step that fails may be damped.
-    damps: bool = field(default=True, kw_only=True)
+    hessian_cost: float = field(default=HESSIAN_COST, kw_only=True)
+    # Whether the curvature at a point is lost; None if nobody asks.
+    is_flat: Callable[[Point], bool] | None = field(default=None, kw_only=True)
 
-    def value(self, point: Point) -> float:
-        """Return the objective at a point that was evaluated."""
-        return point.deviance + self.penalty(point.theta)
+    @property
+    def has_sample(self) -> bool:
+        """Whether a sample keeps Hessians near for little."""
+        return self.nearby is not None
 
     def penalty(self, theta: Floats) -> float:
         """Return θᵀQθ + Σ l1ⱼ|θⱼ|."""
@@ -126,322 +240,71 @@ class Objective:
         """Whether there is a quadratic penalty, which with many columns takes time to multiply."""
         return bool(self.quadratic.any())
 
+    @cached_property
+    def _has_kinks(self) -> bool:
+        """Whether absolute values are penalized."""
+        return bool(self.l1.any())
+
     def slope(self, point: Point) -> Floats:
-        """Return the gradient of deviance and quadratic penalty, but for directions left alone."""
-        slope = point.gradient.copy()
-        if self._is_penalized:
-            slope += 2.0 * (self.quadratic @ point.theta)
-        if point.separated is not None:
-            slope -= point.separated.T @ (point.separated @ slope)
-        return slope
+        """Return the gradient of deviance and quadratic penalty."""
+        if not self._is_penalized:
+            return point.gradient
+        return np.asarray(point.gradient + 2.0 * (self.quadratic @ point.theta))
 
-    def step(self, point: Point) -> tuple[Floats, float]:
-        """Return the Newton step and the decrease it promises."""
+    def bent(self, point: Point, damping: float = 0.0) -> Floats:
+        """Return the Hessian of deviance and quadratic penalty, in the free coordinates."""
+        H = point.hessian + 2.0 * self.quadratic if self._is_penalized else point.hessian
+        H = H[np.ix_(self.free, self.free)] if len(self.free) < len(H) else H
+        return H + np.diag(damping * self.typical[self.free]) if damping > 0.0 else H
+
+    def propose(self, point: Point, damping: float = 0.0, before: float = np.inf) -> Step:
+        """Return Newton's step and the decrease it promises."""
         free, slope = self.free, self.slope(point)
-        H, step = self._hessian(point), np.zeros_like(point.theta)
-        if len(free) < len(H):
-            H = H[np.ix_(free, free)]
-        if self.l1.any():
-            step[free] = proximal_step(H, slope[free], point.theta[free], self.l1[free])
-        else:
-            step[free] = solve_definite(H, -slope[free])
-        beyond = np.maximum(-np.sign(point.theta) * (point.theta + step), 0.0)  # past zero
-        return step, -self.growth(point, step) - 2.0 * float(self.l1 @ beyond)
+        H, change = self.bent(point, damping), np.zeros_like(point.theta)
+        if not self._has_kinks:
+            change[free] = solve_definite(H, -slope[free])
+            return Step(change, -float(slope @ change))
+        change[free] = proximal_step(H, slope[free], point.theta[free], self.l1[free])
+        theta = point.theta
+        signs = np.where(theta == 0.0, np.sign(change), np.sign(theta))
+        past_zero = np.maximum(-np.sign(theta) * (theta + change), 0.0)
+        growth = float((slope + self.l1 * signs) @ change) + 2.0 * float(self.l1 @ past_zero)
+        return Step(change, -growth)
 
-    def growth(self, point: Point, direction: Floats) -> float:
-        """Return the rate at which the objective grows in a direction."""
-        signs = np.where(point.theta == 0.0, np.sign(direction), np.sign(point.theta))
-        return float((self.slope(point) + self.l1 * signs) @ direction)
+    def value(self, point: Point, step: Step | None = None) -> float:
+        """Return the objective at a point that was evaluated."""
+        return point.deviance + self.penalty(point.theta)
 
-    def _hessian(self, point: Point) -> Floats:
-        """Hessian of deviance and quadratic penalty, stiff in directions left alone."""
-        H = point.hessian.copy()
-        if self._is_penalized:
-            H += 2.0 * self.quadratic
-        typical = self._typical(point)
-        H[np.diag_indices_from(H)] += NEGLIGIBLE_CURVATURE * typical
-        if point.separated is not None:
-            H += typical.max() * point.separated.T @ point.separated
-        return H
+    def evaluate(self, before: Point, step: Step, order: int) -> Point:
+        """Evaluate after a step; without a new Hessian the one before learns from the gradient."""
+        theta = before.theta + step.change
+        found = self.evaluated(theta, order)
+        return moved(before, theta, found, self.nearby, self.unit)
 
-    def _typical(self, point: Point) -> Floats:
-        """Second derivatives to compare others with, none of them zero."""
-        curvature = np.diag(point.hessian) if self.curvature is None else self.curvature
-        return np.where(curvature > 0.0, curvature, 1.0)
+    def finish(self, point: Point, step: Step) -> Point:
+        """Return the point after a last step: what the penalty gains the deviance loses."""
+        return replace(point.after(step.change), converged=True)
 
-    def unbounded(self, point: Point) -> Floats | None:
-        """Return those of a point's directions in which this penalty does not grow."""
-        if point.separated is None:
-            return None
-        typical, separated = self._typical(point), point.separated
-        size = separated**2 @ typical
-        bent = 2.0 * ((separated @ self.quadratic) * separated).sum(axis=1)
-        held = self.l1 > 0.0
-        held[np.setdiff1d(np.arange(len(held)), self.free)] = True
-        bent += separated**2 @ np.where(held, typical, 0.0)
-        kept = bent < FLAT * size
-        return separated[kept] if kept.any() else None
-
-    def allows_separation(self, point: Point) -> bool:
-        """Whether directions that were left alone may be so under this penalty too."""
-        kept = self.unbounded(point)
-        return point.separated is None or (kept is not None and len(kept) == len(point.separated))
-
-    def flat(self, point: Point) -> Floats | None:
-        """Return orthonormal directions that span what has no curvature, if there are any."""
-        free = self.free
-        typical = self._typical(point)[free]
-        H = (point.hessian + 2.0 * self.quadratic)[np.ix_(free, free)]
-        H = H + np.diag(np.where(self.l1[free] > 0.0, typical, 0.0))
-        root = np.sqrt(typical)
-        values, vectors = np.linalg.eigh(H / np.outer(root, root))
-        if not (values < FLAT).any():
-            return None
-        out = np.zeros((int(np.count_nonzero(values < FLAT)), len(point.theta)))
-        out[:, free] = np.linalg.qr(vectors[:, values < FLAT] / root[:, None])[0].T
-        return out
+    def has_lost_curvature(self, point: Point) -> bool:
+        """Whether the deviance has a limit at infinity, for all we see."""
+        return self.is_flat is not None and self.is_flat(point)
 
 
-@dataclass(frozen=True)
-class _NewtonState:
-    """A point, what Newton's method proposes there, and how it proceeds.
-
-    `renew` says that every step takes a new Hessian; `length` is more than 1
-    if steps have been too short.
-    """
-
-    point: Point
-    step: Floats
-    decrease: float
-    unit: float
-    renew: bool
-    length: float = 1.0
-
-    @classmethod
-    def at(cls, objective: Objective, point: Point, *, renew: bool) -> _NewtonState:
-        """Ask the objective for a step."""
-        return cls(point, *objective.step(point), objective.unit, renew)
-
-    @property
-    def scale(self) -> float:
-        """What a decrease is compared with."""
-        return self.unit + abs(self.point.deviance)
-
-
-def minimize(objective: Objective, start: Point, max_iter: int, close: float = CLOSE) -> Point:
-    """Minimize from a point that has a Hessian.
-
-    Parameters
-    ----------
-    objective : Objective
-        What to minimize.
-    start : Point
-        Where to start; its Hessian may be that of a point nearby.
-    max_iter : int
-        Maximum number of evaluations.
-    close : float
-        Promised decrease, relative to the deviance, at which to stop.
-    """
-    if objective.curvature is None:
-        objective = replace(objective, curvature=np.diag(start.hessian))
-    point = _restricted(objective, start)
-    state = _NewtonState.at(objective, point, renew=False)
-    if state.decrease > FAR * state.scale and objective.nearby is None:
-        # Far from the minimum every step wants its own Hessian; near it an old one will do.
-        state = replace(state, renew=True)
-    while state.point.passes < start.passes + max_iter:
-        if objective.damps and state.point.passes > start.passes + EARLY:
-            objective = replace(objective, damps=False)
-        if abs(state.decrease) <= close * state.scale:
-            if _nothing_was_missed(objective, state):
-                return _finished(state, last=close == CLOSE)
-            state = _renewed(objective, replace(state.point, separated=None))
-            continue
-        after = _advanced(objective, state, close)
-        if after is None:
-            # No decrease is left that the arithmetic can see.
-            return replace(state.point, converged=abs(state.decrease) <= LIMIT * state.scale)
-        goal = BLIND if state.renew else ROUNDING_OF_DECREASE
-        if 0.5 * state.decrease < after.decrease <= goal * state.scale:
-            # Nothing but rounding is left.
-            return replace(after.point, converged=_nothing_was_missed(objective, after))
-        state = after
-    return replace(state.point, converged=False)
-
-
-def _advanced(objective: Objective, state: _NewtonState, close: float) -> _NewtonState | None:
-    """Take one step; None if no step lowers the objective."""
-    # A step that promises to climb comes from a Hessian that rounding has left indefinite.
-    trial, length = _search(objective, state) if state.decrease > 0.0 else (None, 0.0)
-    if trial is None:
-        return _renewed(objective, state.point) if not state.renew else None
-    after = _NewtonState.at(objective, trial, renew=state.renew or length == DAMPED)
-    if length == DAMPED:
-        return after
-    if not state.renew:
-        most = HESSIAN_COSTS * (1.0 if objective.nearby is None else 2.0)
-        slow = _passes_left(after, state.decrease, close) > most
-        return (
-            _renewed(objective, trial)
-            if slow and after.decrease > ROUNDING_OF_DECREASE * after.scale
-            else after
-        )
-    short = -objective.growth(trial, state.step) > (LEFT * state.decrease if length <= 1.0 else 0.0)
-    if short and _nothing_left_to_gain(objective, after):
-        return _freeze_flat_directions(objective, after)
-    short = short and after.decrease < state.decrease
-    renew = after.decrease >= CONTRACTION * state.decrease
-    return replace(after, renew=renew, length=max(2.0 * length, 4.0) if renew and short else 1.0)
-
-
-def _nothing_left_to_gain(objective: Objective, state: _NewtonState) -> bool:
-    """Whether there is next to nothing left to gain."""
-    explained = abs(objective.value(state.point)) <= EXPLAINED * abs(objective.null)
-    return explained or abs(state.decrease) <= LIMIT * state.scale
-
-
-def _freeze_flat_directions(objective: Objective, state: _NewtonState) -> _NewtonState:
-    """Leave directions without curvature alone, if there are any."""
-    if state.point.separated is not None:
-        return state
-    point = replace(state.point, separated=objective.flat(state.point))
-    return _NewtonState.at(objective, point, renew=False)
-
-
-def _renewed(objective: Objective, point: Point) -> _NewtonState:
-    """Go on from the same point with its own Hessian."""
-    point = _evaluated(objective, point, point.theta, 2)
-    return _NewtonState.at(objective, point, renew=True)
-
-
-def _passes_left(state: _NewtonState, before: float, close: float) -> float:
-    """How many more steps like the last one reach the goal."""
-    new, goal = state.decrease, close * state.scale
-    if new <= goal:
-        return 0.0
-    return np.inf if new >= before else float(np.log(new / goal) / np.log(before / new))
-
-
-def _finished(state: _NewtonState, *, last: bool) -> Point:
-    """Take the last step unseen, unless it is long: along a flat direction."""
-    point, step = state.point, state.step
-    small = np.abs(step).max(initial=0.0) <= 1e-6 * (1.0 + np.abs(point.theta).max(initial=0.0))
-    if not (last and small):
-        return point
-    # The objective stays as it is to all digits, but what the penalty gains the deviance loses.
-    return point.after(step)
-
-
-def _nothing_was_missed(objective: Objective, state: _NewtonState) -> bool:
-    """Whether directions that were left alone have indeed nothing left to gain."""
-    if state.point.separated is None:
-        return True
-    point = replace(state.point, separated=None)
-    return _nothing_left_to_gain(objective, _NewtonState.at(objective, point, renew=False))
-
-
-def _restricted(objective: Objective, start: Point) -> Point:
-    """Start with zeros where they must be, and hold what this objective lets fall forever."""
-    point = replace(start, separated=objective.unbounded(start), converged=True)
-    if not start.theta[objective.zero].any():
-        return point
-    theta = start.theta.copy()
-    theta[objective.zero] = 0.0
-    return _evaluated(objective, point, theta, 1)
-
-
-def _evaluated(objective: Objective, before: Point, theta: Floats, order: int) -> Point:
-    """Evaluate at θ; without a new Hessian the one before learns from the gradient."""
-    return _moved(objective, before, theta, objective.evaluate(theta, order))
-
-
-def _moved(
-    objective: Objective,
+def moved(
     before: Point,
     theta: Floats,
     found: tuple[float, Floats, Floats | None],
-    *,
-    learns: bool = True,
+    nearby: Callable[[Floats], Floats | None] | None,
+    unit: float,
+    beside: Any = None,
 ) -> Point:
-    """Return the point at θ with what was found there; its Hessian may learn from the gradient."""
+    """Return the point at θ with what was found there; an old Hessian learns from the gradient."""
     deviance, gradient, hessian = found
+    fresh = hessian is not None
     if hessian is None:
-        hessian = before.hessian
-        if learns:
-            hessian = hessian_at(theta, before, gradient, objective.nearby, objective.unit)
-    return replace(
-        before,
-        theta=theta,
-        deviance=deviance,
-        gradient=gradient,
-        hessian=hessian,
-        passes=before.passes + 1,
-    )
-
-
-def _search(objective: Objective, state: _NewtonState) -> tuple[Point | None, float]:
-    """Take the step, or what is better than a part of it; no point if the objective never falls.
-
-    Also return its length, `DAMPED` if it is another step.
-    """
-    trial, length = _shortened(objective, state)
-    if trial is not None and length >= 1.0:
-        return trial, length
-    # What is left may be rounding, or absolute values have kinks.
-    left = state.decrease > BLIND * state.scale
-    may_damp = left and objective.damps and not objective.l1.any()
-    damped = _damped(objective, state, trial or state.point) if may_damp else None
-    passes = max(each.passes for each in (state.point, trial, damped) if each is not None)
-    if damped is not None and (trial is None or objective.value(damped) < objective.value(trial)):
-        trial, length = damped, DAMPED
-    if trial is None:
-        return None, 0.0
-    trial = replace(trial, passes=passes)
-    return _evaluated(objective, trial, trial.theta, 2) if state.renew else trial, length
-
-
-def _shortened(objective: Objective, state: _NewtonState) -> tuple[Point | None, float]:
-    """Shorten the step until the objective falls; no point if it never does."""
-    point, order = state.point, 2 if state.renew else 1
-    before = objective.value(point)
-    slack = (1e-13 if state.decrease > BLIND * state.scale else 1e-9) * (state.unit + abs(before))
-    length = state.length
-    for trials in range(30):
-        theta = point.theta + length * state.step
-        # A full step is usual, and a Hessian with it saves a pass; after that it would not.
-        found = objective.evaluate(theta, order if length >= 1.0 else 1)
-        after = found[0] + objective.penalty(theta)
-        if (
-            np.isfinite(after)
-            and after <= before - 1e-4 * min(length, 1.0) * state.decrease + slack
-        ):
-            counted = replace(point, passes=point.passes + trials)
-            # A part of a step gets a new Hessian anyway, where every step takes one.
-            return _moved(objective, counted, theta, found, learns=not state.renew), length
-        if length > 1.0:
-            length = 1.0
-        else:
-            length *= 0.5 if np.isfinite(after) and length > 0.1 else 0.1
-    return None, 0.0
-
-
-def _damped(objective: Objective, state: _NewtonState, before: Point) -> Point | None:
-    """Return where a step leads that is short only where curvature was lost; None if nowhere.
-
-    Levels that a step has led too far, because they nearly decide the outcome, have next to no
-    curvature left, and the next step would be as long as that is small: a part of it brings
-    nothing for others. Levenberg and Marquardt add a typical curvature instead.
-    """
-    point, free = state.point, objective.free
-    H, slope = objective._hessian(point)[np.ix_(free, free)], objective.slope(point)[free]
-    typical, step, trial = objective._typical(point)[free], np.zeros_like(point.theta), before
-    for part in DAMPING:
-        step[free] = solve_definite(H + part * np.diag(typical), -slope)
-        counted = replace(point, passes=trial.passes)
-        trial = _evaluated(objective, counted, point.theta + step, 1)
-        if objective.value(trial) < objective.value(point):
-            return trial
-    return None
+        hessian = hessian_at(theta, before, gradient, nearby, unit)
+    passes = before.passes + 1
+    return Point(theta, deviance, gradient, hessian, True, passes, fresh, False, beside)
 
 
 def hessian_at(
@@ -453,28 +316,17 @@ def hessian_at(
 ) -> Floats:
     """Return about the Hessian at θ, after a step that has changed the gradient.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (N,)
-        Where.
-    before : Point
-        The point before the step.
-    gradient : ndarray of shape (N,)
-        The gradient at θ.
-    nearby : callable or None
-        Maps θ to about the Hessian there.
-    unit : float
-        What deviances are measured in.
+    `nearby` maps θ to about the Hessian there, if a sample knows it.
     """
     move, change = theta - before.theta, gradient - before.gradient
     if nearby is None:
         return updated_hessian(before.hessian, move, change)
     length = abs(float(change @ move)) / unit
-    near = nearby(theta) if length > LONG else None
+    near = nearby(theta) if length > LONG_STEP else None
     if near is None:
         return updated_hessian(before.hessian, move, change)
     # What the gradient tells of a long way is a mean of Hessians along it.
-    return near if length > TOO_LONG else updated_hessian(near, move, change)
+    return near if length > VERY_LONG_STEP else updated_hessian(near, move, change)
 
 
 def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
@@ -482,7 +334,7 @@ def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
     along = hessian @ move
     with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
         old, bent = float(move @ along), float(move @ change)
-    if not 0.1 * old < bent < STEEPER * old:
+    if not (old > 0.0 and 0.1 * old < bent < np.inf):
         return hessian  # a long way, or rounding: nothing to learn
     change, along = change / np.sqrt(bent), along / np.sqrt(old)
     return hessian + np.outer(change, change) - np.outer(along, along)

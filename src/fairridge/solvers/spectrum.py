@@ -15,16 +15,23 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import blas, lapack
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 
+EPS = float(np.finfo(np.float64).eps)
+TINY = float(np.finfo(np.float64).tiny)
+# Condition number of a matrix of squares up to which they keep ten digits.
+CONDITION_LIMIT = 1e5
 # Length of a column, relative to the longest in units of their spread, that is rounding.
-CONSTANT = 1e-12
-# Columns from which the time of a singular value decomposition counts, and the least eigenvalue,
-# relative to the largest, at which those of the square keep ten digits.
-MANY, CLEAR = 200, 1e-5
-# What others may leave of a dependent column, relative to its length; then, if that leaves too few
-# independent ones, less.
-NEARLY_COLLINEAR = (1e-7, 1e-10, 1e-13)
+LENGTH_TOLERANCE = 1e-12
+# What others may leave of a dependent column, relative to its length: half of the digits.
+COLLINEARITY_TOLERANCE = 1e-7
+# Smallest eigenvalue of a correlation matrix, relative to the largest, that counts for its rank:
+# below are squares of lengths that have lost ten digits.
+RANK_TOLERANCE = 1e-10
+# Curvature, relative to the largest, that rounding of a Hessian can take away.
+CURVATURE_TOLERANCE = 1e-13
+# Columns from which the time of a singular value decomposition counts.
+LARGE_WIDTH = 200
 # Columns that are compared at once with all directions found before.
 PANEL = 64
 
@@ -153,9 +160,9 @@ def spectrum_of(
         values, P[:, : len(order)], At[: len(order)] = values[order], P[:, order], At[order]
     P, N, values, A = P[:, :rank], P[:, rank:], values[:rank], At[:rank].T
     if not np.array_equal(unit, scale):
-        P, values, A = _rescaled(P, scaled, unit / scale)
+        P, values, A = _rescaled(P, scaled, At[rank:].T, unit / scale)
     size = np.linalg.norm(scaled, axis=0)
-    A[size <= CONSTANT * size.max()] = 0.0  # else they have rounding errors of the others
+    A[size <= LENGTH_TOLERANCE * size.max()] = 0.0  # else they have rounding errors of the others
     return Spectrum(values**2, A, scale, _dependent(scaled, rank)), P, N
 
 
@@ -166,15 +173,29 @@ def _from_squares(root: Floats) -> tuple[Floats, Floats, Floats] | None:
     below the columns must be zero, as those of a triangle are.
     """
     m, k = root.shape
-    if k < MANY or m < k or root[k:].any():
+    if k < LARGE_WIDTH or m < k or root[k:].any():
         return None
     squares, A = np.linalg.eigh(root.T @ root)
-    if not squares[0] > CLEAR * squares[-1]:
+    if not squares[0] * CONDITION_LIMIT > squares[-1]:
         return None
     values, A = np.sqrt(squares[::-1]), np.ascontiguousarray(A[:, ::-1])
     P = np.eye(m)
     P[:k, :k] = root[:k] @ A / values
     return P, values, A.T
+
+
+def _rescaled(
+    P: Floats, root: Floats, null: Floats, factors: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Decompose root·diag(factors), given P of the root and the null space of its columns.
+
+    Two equal columns differ by rounding, which beside a third one in smaller units would look
+    like an effect of that column: what is in the null space is taken out.
+    """
+    turn, values, At = np.linalg.svd(P.T @ root * factors, full_matrices=False)
+    null = np.where(np.abs(null) <= LENGTH_TOLERANCE, 0.0, null)
+    null = np.linalg.qr(null / factors[:, None])[0]
+    return P @ turn, values, At.T - null @ (null.T @ At.T)
 
 
 def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tuple[Floats, Floats]:
@@ -192,55 +213,6 @@ def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tup
     white = vectors[:, there] / np.sqrt(sizes[there])
     values, vectors = np.linalg.eigh(white.T @ after @ white)
     return values, white @ vectors
-
-
-def _rescaled(P: Floats, root: Floats, factors: Floats) -> tuple[Floats, Floats, Floats]:
-    """Decompose root·diag(factors) = P diag(values) Aᵀ, given P of the root itself.
-
-    The factors may differ by any orders of magnitude. Jacobi's method finds
-    singular values and vectors of columns of full rank as accurately as those
-    of the root. If columns are collinear, it decomposes the largest independent
-    ones, K, and G with root·diag(factors) = KGᵀ brings the others back. Two equal
-    columns may differ by rounding, which can be larger than a third column; such
-    differences would look like effects of that column, and G has none.
-    """
-    rank = P.shape[1]
-    if rank == root.shape[1]:
-        return _jacobi(root * factors)
-    columns = P.T @ root
-    size = np.linalg.norm(columns, axis=0)
-    kept = _largest_independent(columns, size * factors)
-    others = np.setdiff1d(np.arange(len(factors)), kept)
-    slopes = np.linalg.solve(columns[:, kept], columns[:, others])
-    slopes[np.abs(slopes) * size[kept, None] <= CONSTANT * size[others]] = 0.0
-    # G has the rows of K first, and columns of K from large to small: the triangle of G then adds
-    # smaller columns to larger ones only, and all keep their digits.
-    Q, triangle = np.linalg.qr(
-        np.vstack([np.eye(rank), (slopes * factors[others]).T / factors[kept]])
-    )
-    U, values, V = _jacobi(columns[:, kept] * factors[kept] @ triangle.T)
-    A = np.empty((len(factors), rank))
-    A[np.append(kept, others)] = Q @ V
-    return P @ U, values, A
-
-
-def _largest_independent(columns: Floats, size: Floats) -> Integers:
-    """Return as many independent columns as there are rows, the largest first."""
-    order, rank = np.argsort(-size, kind="stable"), len(columns)
-    for least in NEARLY_COLLINEAR:
-        left_out = dependent_columns([columns[:, order]], len(order), rank, least)
-        if len(left_out) == len(order) - rank:
-            return np.delete(order, left_out)
-    kept = scipy.linalg.qr(columns, mode="r", pivoting=True)[1][:rank]
-    return kept[np.argsort(-size[kept], kind="stable")]
-
-
-def _jacobi(columns: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return U, σ and V of columns of full rank, accurate whatever their sizes."""
-    values, U, V, work, _, failed = lapack.dgejsv(columns, joba=0, jobr=0, jobp=0)
-    if failed:
-        raise np.linalg.LinAlgError("the singular value decomposition did not converge.")
-    return U, values * (work[0] / work[1]), V
 
 
 def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
@@ -266,9 +238,7 @@ def _dependent(scaled: Floats, rank: int) -> tuple[int, ...]:
     return dependent_columns([scaled], scaled.shape[1], rank)
 
 
-def dependent_columns(
-    blocks: Iterable[Floats], width: int, rank: int, least: float = NEARLY_COLLINEAR[0]
-) -> tuple[int, ...]:
+def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[int, ...]:
     """Name columns that could be left out, the last of each dependent set.
 
     Greedy from the left: a column is dependent if those kept before it explain it.
@@ -281,8 +251,6 @@ def dependent_columns(
         Number of all columns.
     rank : int
         Number of directions they span.
-    least : float
-        What others leave of an independent column at least, relative to its length.
     """
     if rank == width:
         return ()
@@ -293,14 +261,14 @@ def dependent_columns(
     for panel in panels:
         if directions is None:
             directions = np.empty((len(panel), rank))
-        kept += [start + k for k in _independent(panel, directions, len(kept), least)]
+        kept += [start + k for k in _independent(panel, directions, len(kept))]
         start += panel.shape[1]
         if len(kept) == rank:
             break
     return tuple(sorted(set(range(width)) - set(kept)))
 
 
-def _independent(panel: Floats, directions: Floats, count: int, least: float) -> list[int]:
+def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
     """Return the columns that the first directions do not explain, and add theirs to them."""
     rest, old = panel.copy(), directions[:, :count]
     for _ in range(2):  # twice is enough for orthogonality
@@ -314,7 +282,7 @@ def _independent(panel: Floats, directions: Floats, count: int, least: float) ->
         for _ in range(2):
             column -= new @ (new.T @ column)
         length = float(np.linalg.norm(column))
-        if length > least * max(float(size[j]), 1e-300):
+        if length > COLLINEARITY_TOLERANCE * max(float(size[j]), TINY):
             directions[:, count] = column / length
             count += 1
             independent.append(j)
@@ -358,7 +326,7 @@ def _solved(triangle: Floats, right: Floats, *, lower: int, transposed: bool) ->
 def curvature_scale(H: Floats) -> Floats:
     """Return roots of the diagonal; 1 for a coordinate without curvature, which has no scale."""
     diagonal = np.diag(H)
-    return np.sqrt(np.where(diagonal > 1e-300, diagonal, 1.0))
+    return np.sqrt(np.where(diagonal > TINY, diagonal, 1.0))
 
 
 def solve_definite(H: Floats, b: Floats) -> Floats:
@@ -373,7 +341,7 @@ def solve_definite(H: Floats, b: Floats) -> Floats:
         return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(scaled)
-        values = np.maximum(values, 1e-13 * max(float(values[-1]), 1.0))
+        values = np.maximum(values, CURVATURE_TOLERANCE * max(float(values[-1]), 1.0))
         return vectors @ ((vectors.T @ (b / scale)) / values) / scale
 
 
@@ -384,10 +352,6 @@ def is_definite(H: Floats) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-# Smallest eigenvalue of a correlation matrix, relative to the largest, that counts for its rank.
-RANK = 1e-10
 
 
 def explained_by_sensitive(scatter: Floats, q: int, m: int, n_rows: int | None = None) -> float:
@@ -469,7 +433,7 @@ def whitening(scatter: Floats) -> Floats:
     scale = np.sqrt(np.maximum(np.diag(scatter), 0.0))
     scale = np.where(scale > 0.0, scale, 1.0)
     values, vectors = np.linalg.eigh(scatter / np.outer(scale, scale))
-    used = values > RANK * values.max(initial=0.0)
+    used = values > RANK_TOLERANCE * values.max(initial=0.0)
     return (vectors[:, used] / scale[:, None] / np.sqrt(values[used])).T
 
 

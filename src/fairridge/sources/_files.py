@@ -20,7 +20,7 @@ from fairridge.sources.roles import ColumnType, column_types
 
 SUFFIXES = (".parquet", ".pq", ".parq")
 # Largest number of files named in one message.
-MOST_NAMED = 5
+NAMED_FILES = 5
 ADVICE = (
     "Rows of two versions must not be mixed: leave the files alone while they are used, and call "
     "fairridge.sources.parquet again to use what is there now."
@@ -237,7 +237,7 @@ def check_files(
 def _raise_for(problems: dict[str, Any], n_files: int) -> None:
     if not problems:
         return
-    shown = [f"{path}: {problem}" for path, problem in list(problems.items())[:MOST_NAMED]]
+    shown = [f"{path}: {problem}" for path, problem in list(problems.items())[:NAMED_FILES]]
     more = len(problems) - len(shown)
     raise ValueError(
         f"{len(problems)} of {n_files} Parquet file(s) cannot be used. "

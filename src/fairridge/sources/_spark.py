@@ -17,7 +17,7 @@ from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
 # Sums that the driver adds up by itself; more are added on the cluster first.
-MOST_ON_DRIVER = 16
+DRIVER_SUMS = 16
 
 
 class SparkRows(RowSource):
@@ -59,8 +59,8 @@ class SparkRows(RowSource):
         """Add up a function of the partitions where they are; only sums travel."""
         sums = _numbered(self._data, columns).mapInArrow(_mapper(work, columns), "sums binary")
         parts = self._n_partitions
-        if parts is None or parts > MOST_ON_DRIVER:
-            fewer = 2 * MOST_ON_DRIVER if parts is None else ceil(sqrt(parts))
+        if parts is None or parts > DRIVER_SUMS:
+            fewer = 2 * DRIVER_SUMS if parts is None else ceil(sqrt(parts))
             sums = sums.repartition(fewer).mapInArrow(_merger, "sums binary")
         return reduce(add, (_unpacked(row[0]) for row in sums.collect()), None)
 

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Integers
+from fairridge.engines.samples import BATCH_BYTES
 
 Item = TypeVar("Item")
 Keys = NDArray[np.uint64]
-
-# Large enough that reading and multiplying run at full speed, small against any memory.
-BATCH_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge.data import Design, Encoding, Levels, as_table
+from fairridge.data import MAX_LEVELS, Design, Encoding, Levels, as_table
 from fairridge.data.annotations import conforms, require_annotated
 from fairridge.data.columns import (
     Base,
@@ -33,8 +33,8 @@ from fairridge.sources.encoder import kept_rows
 from fairridge.sources.responses import labels_of
 from fairridge.sources.roles import Roles
 
-MOST_LEVELS = 10_000
-MOST_CLASSES = 1_000
+# Levels of a column, or values of a response, that are counted.
+MAX_COUNTED_LEVELS = 10_000
 # What levels can be, by the kind of the column; labels are all strings or all numbers.
 SORTED = (str, bool | int | float)
 LEVELS: dict[str, tuple[Any, ...]] = {
@@ -285,14 +285,14 @@ def _merged(a: dict[Any, float], b: dict[Any, float]) -> dict[Any, float]:
 
 def _few(counts: dict[Any, float], column: str | None = None) -> dict[Any, float]:
     """Return the counts of a column, or of labels; raise if there are too many of them."""
-    if column is not None and len(counts) > MOST_LEVELS:
+    if column is not None and len(counts) > MAX_COUNTED_LEVELS:
         raise ValueError(
-            f"column {column!r} has more than {MOST_LEVELS:,} levels; leave it out with "
+            f"column {column!r} has more than {MAX_COUNTED_LEVELS:,} levels; leave it out with "
             "predictors=[…], or make it numbers."
         )
-    if column is None and len(counts) > MOST_CLASSES:
+    if column is None and len(counts) > MAX_LEVELS:
         raise ValueError(
-            f"the response has more than {MOST_CLASSES:,} different values; a classifier needs "
+            f"the response has more than {MAX_LEVELS:,} different values; a classifier needs "
             "classes. For numbers use FairRidgeRegressor."
         )
     return counts

@@ -18,9 +18,9 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
-from fairridge.data.profiles import MOST_TRAVELING, NumberSample
-from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
-from fairridge.engines.samples import FEWEST_EACH, RowSample, standing_for
+from fairridge.data.profiles import TRAVELING_PROFILE_ROWS, NumberSample
+from fairridge.engines import Extent, MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
+from fairridge.engines.samples import MIN_SAMPLING_INTERVAL, RowSample, with_total_weight
 from fairridge.engines.sums import DistinctResponses, class_responses, null_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
@@ -47,9 +47,7 @@ class FirstPass:
     """What the first pass over the rows leaves behind."""
 
     moments: Moments  # of [S, X, y]
-    # Smallest and largest response, of shape (c,).
-    low: Floats
-    high: Floats
+    extent: Extent  # ranges of response, offset and weights
     response: Floats  # Σ w response, of shape (c,)
     offset: float  # Σ w offset
     log_sums: Floats  # logarithms of sums from which a family with the log link starts
@@ -69,20 +67,18 @@ class FirstPass:
         pieces = (*rows.sensitive, *rows.predictors)
         return cls(
             engine.moments(),
-            y.min(axis=0),
-            y.max(axis=0),
+            engine.extent,
             weight @ y,
             0.0 if offset is None else float(weight @ offset),
             log_sums,
-            NumberSample.of(pieces, rows.n_rows, rows.weight, MOST_TRAVELING),
+            NumberSample.of(pieces, rows.n_rows, rows.weight, TRAVELING_PROFILE_ROWS),
             RowSample.of(rows) if searched else None,
         )
 
     def __add__(self, other: FirstPass) -> FirstPass:
         return FirstPass(
             self.moments + other.moments,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
+            self.extent + other.extent,
             self.response + other.response,
             self.offset + other.offset,
             np.logaddexp(self.log_sums, other.log_sums),
@@ -153,6 +149,11 @@ class StreamEngine:
     def first(self) -> FirstPass:
         """What the first pass leaves behind."""
         return self._pass(partial(FirstPass.of, family=self._family))
+
+    @property
+    def extent(self) -> Extent:
+        """Ranges of response, offset and weights."""
+        return self.first.extent
 
     def moments(self) -> Moments:
         return self.first.moments
@@ -266,13 +267,13 @@ class StreamEngine:
     def sample(self, count: int) -> MemoryEngine | None:
         """Return rows that the first pass has kept: of every batch some."""
         kept, total = self.first.rows, self.moments()
-        if kept is None or FEWEST_EACH * count > total.n_rows:
+        if kept is None or MIN_SAMPLING_INTERVAL * count > total.n_rows:
             return None
         # All that were kept, up to a part of all rows: they are in memory, which saves passes.
-        rows = kept.thinned(kept.rows.n_rows * FEWEST_EACH // total.n_rows).rows
+        rows = kept.thinned(kept.rows.n_rows * MIN_SAMPLING_INTERVAL // total.n_rows).rows
         if rows.n_rows < count:
             return None
-        return MemoryEngine(standing_for(rows, total.weight), many_passes=True)
+        return MemoryEngine(with_total_weight(rows, total.weight), many_passes=True)
 
     def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
         """Add up a function of batches of rows, each in an engine of its own."""

@@ -35,6 +35,7 @@ from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data import Rows, dense_columns
 from fairridge.engines import Moments
+from fairridge.engines.samples import BATCH_BYTES
 from fairridge.exceptions import DataWarning
 from fairridge.families.distances import (
     AbsoluteDifference,
@@ -50,14 +51,13 @@ from fairridge.families.distances import (
 )
 from fairridge.sources.batch import add, row_keys
 from fairridge.sources.encoder import BatchEncoder, EncodedBatch
+from fairridge.sources.level_counts import MAX_COUNTED_LEVELS
 
 SumOverRows = Callable[[Callable[[EncodedBatch], Any], BatchEncoder], Any]
 
-SAMPLE = 1 << 16
-# Largest count of numbers in the sums of all groups, and of groups.
-GROUP_NUMBERS = 1 << 21
-MOST_GROUPS = 4096
-MOST_CLASSES = 10_000
+# Responses from which groups are made, and the largest count of these.
+RESPONSE_SAMPLE_ROWS = 1 << 16
+MAX_RESPONSE_GROUPS = 4096
 
 
 def streamed_form(
@@ -91,7 +91,9 @@ def streamed_form(
     if isinstance(distance, AbsoluteDifference):
         transform, response = distance.transform, encode.only(sensitive=False)
         sample: _ResponseSample = sum_over(partial(_sample, transform=transform), response)
-        cuts = sample.cuts(int(np.clip(GROUP_NUMBERS // (width * width), 64, MOST_GROUPS)))
+        cuts = sample.cuts(
+            int(np.clip(BATCH_BYTES // (8 * width * width), 64, MAX_RESPONSE_GROUPS))
+        )
         group = partial(_grouped, transform=transform, columns=columns, cuts=cuts)
         groups: _GroupSums = sum_over(group, encode)
         _say_error(groups, len(cuts) + 1)
@@ -160,10 +162,10 @@ def _moments(S: Floats, v: Floats) -> Moments:
 
 
 def _few(by_class: dict[Any, Any]) -> dict[Any, Any]:
-    if len(by_class) > MOST_CLASSES:
+    if len(by_class) > MAX_COUNTED_LEVELS:
         raise ValueError(
-            f"individual fairness by class found more than {MOST_CLASSES:,} different responses; "
-            "use distance 'absolute' or 'squared' for numbers."
+            f"individual fairness by class found more than {MAX_COUNTED_LEVELS:,} different "
+            "responses; use distance 'absolute' or 'squared' for numbers."
         )
     return by_class
 
@@ -192,10 +194,10 @@ class _ResponseSample:
         ).smallest()
 
     def smallest(self) -> _ResponseSample:
-        """Keep at most `SAMPLE` rows."""
-        if len(self.keys) <= SAMPLE:
+        """Keep at most `RESPONSE_SAMPLE_ROWS` rows."""
+        if len(self.keys) <= RESPONSE_SAMPLE_ROWS:
             return self
-        kept = np.argpartition(self.keys, SAMPLE)[:SAMPLE]
+        kept = np.argpartition(self.keys, RESPONSE_SAMPLE_ROWS)[:RESPONSE_SAMPLE_ROWS]
         return _ResponseSample(self.keys[kept], self.values[kept], self.weights[kept])
 
     def cuts(self, n_groups: int) -> Floats:

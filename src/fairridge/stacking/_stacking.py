@@ -30,7 +30,7 @@ from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._model import notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap
 from fairridge.estimators._responses import Inputs
-from fairridge.estimators._training import read_inputs
+from fairridge.estimators._training import read_inputs, require_response
 from fairridge.inference import CERTIFICATIONS, Certificate, Inference
 from fairridge.reports import Summary
 from fairridge.stacking.crossfit import Deploy
@@ -214,6 +214,8 @@ class FairStacking(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         response = layer._response_kind.read(y, inputs)
+        # Before learners take their time.
+        require_response(response, inputs, () if exposure is None else ("exposure",))
         columns = LayerColumns.learn(
             inputs.table,
             inputs.attributes,

@@ -14,12 +14,13 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import is_number
 from fairridge.data import Table, as_table
+from fairridge.estimators._choosing import N_FOLDS
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.families import Gaussian
 from fairridge.stacking.crossfit import Deployed, LearnerTask, cross_fit, folds_of
 from fairridge.stacking.features import Features, LayerColumns, LayerRows
 from fairridge.stacking.learners import (
-    LEAST,
+    PROBABILITY_MARGIN,
     ClassScores,
     MeanScores,
     Scorer,
@@ -30,8 +31,7 @@ from fairridge.stacking.learners import (
 
 LEARNED = "learned"
 # Rounds of E[μ | S], each for the model with the maps before it.
-ROUNDS = 2
-N_FOLDS = 5
+MAP_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     rows, scores = data.rows.take(kept), scores[kept]
     mapped = np.empty((len(kept), 0))
     if model.sensitive_map == LEARNED:
-        for number in range(1, ROUNDS + 1):
+        for number in range(1, MAP_ROUNDS + 1):
             inputs = features.layer_inputs(rows, scores, mapped) | beside
             features, scores, mapped = _learn_map(
                 model, features, rows, (scores, mapped), inputs, number, seed
@@ -152,7 +152,7 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
     scorer: Scorer
     if classes is None:
         mean = float(np.average(data.targets, weights=data.learner_weight))
-        scorer = MeanScores(family.link, LEAST * mean if mean > 0.0 else LEAST)
+        scorer = MeanScores(family.link, PROBABILITY_MARGIN * (mean if mean > 0.0 else 1.0))
     else:
         # Learners that come fitted know the labels.
         scorer = ClassScores(classes if model.prefit else np.arange(len(classes)))

@@ -20,9 +20,9 @@ from fairridge.data import Levels, Table, as_table
 from fairridge.families import Family
 
 # Probabilities are kept this far from 0 and 1, and means above this share of their average.
-LEAST = 1e-5
+PROBABILITY_MARGIN = 1e-5
 # Categories that boosted trees of scikit-learn tell apart; the rarest beyond these are missing.
-MOST_CATEGORIES = 254
+MAX_TREE_CATEGORIES = 254
 
 
 def native(table: Table) -> Any:
@@ -41,7 +41,7 @@ class Categories(TransformerMixin, BaseEstimator):
             column = table.column(k)
             if isinstance(column, Levels):
                 sizes = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
-                common = np.argsort(-sizes, kind="stable")[:MOST_CATEGORIES]
+                common = np.argsort(-sizes, kind="stable")[:MAX_TREE_CATEGORIES]
                 kept = [column.levels[j] for j in sorted(common) if sizes[j]]
                 self.levels_[k] = {level: code for code, level in enumerate(kept)}
         return self
@@ -173,7 +173,7 @@ class ClassScores:
         known = np.asarray(learner.predict_proba(X), dtype=np.float64)
         likely = np.zeros((len(known), len(self.classes)))
         likely[:, self.places(learner)] = known
-        logs = np.log(np.clip(likely, LEAST, 1.0 - LEAST))
+        logs = np.log(np.clip(likely, PROBABILITY_MARGIN, 1.0 - PROBABILITY_MARGIN))
         return np.asarray(logs[:, 1:] - logs[:, :1])
 
 
@@ -182,7 +182,7 @@ class MeanScores:
     """Predicted means on the scale of the linear predictor, of shape (n, 1)."""
 
     link: str
-    least: float = LEAST  # the least mean, for a link that takes logarithms
+    least: float = PROBABILITY_MARGIN  # the least mean, for a link that takes logarithms
 
     def check(self, learner: Any) -> None:
         """Refuse learners of classes."""
@@ -198,6 +198,6 @@ class MeanScores:
         if self.link == "log":
             return np.asarray(np.log(np.maximum(mean, self.least)))
         if self.link == "logit":
-            mean = np.clip(mean, LEAST, 1.0 - LEAST)
+            mean = np.clip(mean, PROBABILITY_MARGIN, 1.0 - PROBABILITY_MARGIN)
             return np.asarray(np.log(mean / (1.0 - mean)))
         return mean

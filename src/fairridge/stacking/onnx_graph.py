@@ -7,6 +7,7 @@ Boosted trees of scikit-learn become one node each, `TreeEnsemble` of ai.onnx.ml
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
 from functools import partial, reduce
 from typing import Any
 
@@ -21,13 +22,20 @@ from fairridge.export.form import named_form
 from fairridge.export.onnx_graph import ML_OPSET, OPSET, OWN, Graph, completed, encoded_levels
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.features import Features
-from fairridge.stacking.learners import LEAST, Categories, ClassScores, name_of
+from fairridge.stacking.learners import PROBABILITY_MARGIN, Categories, ClassScores, name_of
 
 TREES = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
-# The version of ai.onnx.ml that has `TreeEnsemble`, and its codes.
-TREES_OPSET, BELOW, MEMBER, SUM = 5, 0, 6, 1
+# The version of ai.onnx.ml that has `TreeEnsemble`.
+TREES_OPSET = 5
 # The type of an input that has no levels.
 NUMBER = "DOUBLE"
+
+
+class _Split(IntEnum):
+    """How `TreeEnsemble` splits rows."""
+
+    BELOW = 0  # up to a threshold
+    MEMBER = 6  # in a set of categories
 
 
 def stack_graph(model: Any, X: Any, exposure: str | None) -> Any:
@@ -138,12 +146,14 @@ def _scored(graph: Graph, one: Deployed, learner: Any, raw: str, *, probabilitie
     scorer: Any = one.scorer
     if isinstance(scorer, ClassScores):
         if not probabilities and len(scorer.classes) == 2:
-            most = np.log((1.0 - LEAST) / LEAST)
+            most = np.log((1.0 - PROBABILITY_MARGIN) / PROBABILITY_MARGIN)
             return graph.node("Max", graph.node("Min", raw, most), -most)
         likely = raw if probabilities else graph.node("Softmax", raw, axis=1)
         if len(scorer.places(learner)) < len(scorer.classes):
             raise ValueError(f"to_onnx: learner {name_of(learner)} has not seen every class.")
-        limited = graph.node("Max", graph.node("Min", likely, 1.0 - LEAST), LEAST)
+        limited = graph.node(
+            "Max", graph.node("Min", likely, 1.0 - PROBABILITY_MARGIN), PROBABILITY_MARGIN
+        )
         logs = graph.node("Log", limited)
         others = np.arange(1, len(scorer.classes))
         return graph.node(
@@ -155,7 +165,9 @@ def _scored(graph: Graph, one: Deployed, learner: Any, raw: str, *, probabilitie
     if scorer.link == "log":
         return graph.node("Log", graph.node("Max", mean, scorer.least))
     if scorer.link == "logit":
-        mean = graph.node("Max", graph.node("Min", mean, 1.0 - LEAST), LEAST)
+        mean = graph.node(
+            "Max", graph.node("Min", mean, 1.0 - PROBABILITY_MARGIN), PROBABILITY_MARGIN
+        )
         return graph.node("Log", graph.node("Div", mean, graph.node("Sub", 1.0, mean)))
     return mean
 
@@ -233,7 +245,8 @@ def _ensemble(graph: Graph, trees: Any) -> dict[str, Any]:
     targets, weights = zip(*leaves, strict=True)
     tensor = graph.onnx.numpy_helper.from_array
     attributes = {
-        "n_targets": trees.n_trees_per_iteration_, "aggregate_function": SUM, "post_transform": 0,
+        "n_targets": trees.n_trees_per_iteration_, "aggregate_function": 1,  # the sum
+        "post_transform": 0,
         "tree_roots": roots, "nodes_featureids": features,
         "nodes_modes": tensor(np.array(modes, dtype=np.uint8), "modes"),
         "nodes_splits": tensor(np.array(values, dtype=np.float64), "splits"),
@@ -257,16 +270,16 @@ def _add_tree(
     if not len(inner):  # a tree of one leaf, which needs a split that makes no difference
         leaves.append((target, nodes[0]["value"]))
         leaf = len(leaves) - 1
-        splits.append((0, BELOW, 0.0, leaf, 1, leaf, 1, 1))
+        splits.append((0, _Split.BELOW, 0.0, leaf, 1, leaf, 1, 1))
         return
     place = {int(node): len(splits) + k for k, node in enumerate(inner)}
     for node in np.flatnonzero(nodes["is_leaf"]):
         place[int(node)] = len(leaves)
         leaves.append((target, nodes[node]["value"]))
     for node in nodes[inner]:
-        mode, split = BELOW, node["num_threshold"]
+        mode, split = _Split.BELOW, node["num_threshold"]
         if node["is_categorical"]:
-            mode, split = MEMBER, 0.0
+            mode, split = _Split.MEMBER, 0.0
             bits = tree.raw_left_cat_bitsets[node["bitset_idx"]]
             members += [c for c in range(32 * len(bits)) if int(bits[c // 32]) >> (c % 32) & 1]
             members.append(np.nan)

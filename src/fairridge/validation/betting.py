@@ -38,9 +38,10 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.families.links import LARGEST_EXPONENT
 
 # Rows of a bet, and bets between two looks at what was learned.
-ROWS, BETS = 8, 8
+BET_ROWS, BETS_PER_LOOK = 8, 8
 # Looks before the first bet: one to learn a direction, one to see what it may lose.
 WARM_UP = 2
 # Rows after which what was learned counts half: a long and a short memory.
@@ -51,11 +52,11 @@ STAKES = 0.5 ** np.arange(5)
 LARGEST_LOSS = 0.9
 # ...and that the largest loss so far would cost, if they have none. Two rows that are twelve
 # standard deviations apart lose about this much, in units of the variance of the score.
-USUAL_LOSS, LEAST_WORST = 0.5, 4.0
+USUAL_LOSS, MIN_WORST_LOSS = 0.5, 4.0
 # Of correlations, for columns that are collinear.
 RIDGE = 1e-6
-# The logarithm of nothing, which JSON can write; and what is left of a wealth that is lost.
-NOTHING, TINY = -690.0, 1e-12
+# What is left of a wealth that is lost.
+LEAST_FACTOR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class EProcess:
         """Return a wealth of 1, before anything was seen of k columns."""
         memories = len(HALF_LIVES)
         return cls(
-            np.full((memories, len(STAKES)), NOTHING),
+            np.full((memories, len(STAKES)), -LARGEST_EXPONENT),  # as JSON writes log 0
             0.0,
             0.0,
             np.zeros((memories, k, k)),
@@ -165,7 +166,7 @@ class EProcess:
             if value.shape[first:] != own.shape[first:] or not np.isfinite(value).all():
                 raise KeyError(item.name)
             found[item.name] = value.astype(own.dtype) if own.ndim else own.dtype.type(value).item()
-        if not 1 <= len(found["waiting"]) <= BETS:
+        if not 1 <= len(found["waiting"]) <= BETS_PER_LOOK:
             raise KeyError("waiting")
         return cls(**found)
 
@@ -201,9 +202,9 @@ def add_rows(
     ones = np.column_stack([np.ones(len(values)), values])
     place = 0
     while place < len(ones):
-        last = place + BETS * ROWS - _held(purse)
+        last = place + BETS_PER_LOOK * BET_ROWS - _held(purse)
         purse = _with_waiting(purse, ones[place:last], weight[place:last])
-        if _held(purse) == BETS * ROWS:
+        if _held(purse) == BETS_PER_LOOK * BET_ROWS:
             purse = _look(purse, columns, r)
         place = last
     return purse
@@ -211,7 +212,7 @@ def add_rows(
 
 def _held(purse: EProcess) -> int:
     """Return the number of rows that wait."""
-    return ROWS * (len(purse.waiting) - 1) + purse.size
+    return BET_ROWS * (len(purse.waiting) - 1) + purse.size
 
 
 def _with_waiting(purse: EProcess, ones: Floats, weight: Floats) -> EProcess:
@@ -219,11 +220,11 @@ def _with_waiting(purse: EProcess, ones: Floats, weight: Floats) -> EProcess:
     products = weight[:, None, None] * (ones[:, :, None] * ones[:, None, :])
     # The last sum is one more term of its bet.
     terms = np.concatenate([purse.waiting[-1:], products])
-    starts = np.append(0, np.arange(ROWS - purse.size + 1, len(terms), ROWS))
+    starts = np.append(0, np.arange(BET_ROWS - purse.size + 1, len(terms), BET_ROWS))
     sums = np.add.reduceat(terms, starts, axis=0)
     held = _held(purse) + len(ones)
     waiting = np.concatenate([purse.waiting[:-1], sums])
-    return replace(purse, waiting=waiting, size=held - ROWS * (len(waiting) - 1))
+    return replace(purse, waiting=waiting, size=held - BET_ROWS * (len(waiting) - 1))
 
 
 def _look(purse: EProcess, columns: StreamColumns, r: float) -> EProcess:
@@ -232,7 +233,7 @@ def _look(purse: EProcess, columns: StreamColumns, r: float) -> EProcess:
     sums = purse.waiting[:, 0, 1:]
     # W Σw(z − z̄)(z − z̄)ᵀ/m, a sum over pairs of rows with the products of their weights.
     scatters = total[:, None, None] * purse.waiting[:, 1:, 1:] - sums[:, :, None] * sums[:, None, :]
-    scatters = scatters / ROWS
+    scatters = scatters / BET_ROWS
     worst = purse.worst
     if purse.looks >= 1:
         there = directions(purse, columns)
@@ -240,11 +241,11 @@ def _look(purse: EProcess, columns: StreamColumns, r: float) -> EProcess:
         if purse.looks >= WARM_UP:
             purse = _bet(purse, gains, _largest_losses(purse, columns, there, r))
         worst = np.maximum(worst, (-gains).max(axis=0))
-    kept = 0.5 ** (BETS * ROWS / np.array(HALF_LIVES))
+    kept = 0.5 ** (BETS_PER_LOOK * BET_ROWS / np.array(HALF_LIVES))
     return replace(
         purse,
         products=kept[:, None, None] * purse.products + scatters.sum(axis=0),
-        counts=kept * purse.counts + float(total @ total) * (ROWS - 1) / ROWS**2,
+        counts=kept * purse.counts + float(total @ total) * (BET_ROWS - 1) / BET_ROWS**2,
         worst=worst,
         looks=purse.looks + 1,
         waiting=np.zeros_like(purse.waiting[:1]),
@@ -290,10 +291,10 @@ def _largest_losses(purse: EProcess, columns: StreamColumns, there: Directions, 
     limits it is the largest loss before.
     """
     if not columns.limited or purse.weighted:
-        return np.maximum(purse.worst, LEAST_WORST) / USUAL_LOSS
+        return np.maximum(purse.worst, MIN_WORST_LOSS) / USUAL_LOSS
     H = np.array([columns.range_of(direction) for direction in there.h])
     F = np.abs(there.f[:, -1]) * columns.reach[-1]
-    return ROWS / 4.0 * (H * F + np.sqrt(r) / 2.0 * (H * H + F * F)) / LARGEST_LOSS
+    return BET_ROWS / 4.0 * (H * F + np.sqrt(r) / 2.0 * (H * H + F * F)) / LARGEST_LOSS
 
 
 def _bet(purse: EProcess, gains: Floats, losses: Floats) -> EProcess:
@@ -301,11 +302,11 @@ def _bet(purse: EProcess, gains: Floats, losses: Floats) -> EProcess:
 
     With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).
     """
-    factors = 1.0 + gains[:, :, None] * (STAKES / np.maximum(losses, TINY)[:, None])
+    factors = 1.0 + gains[:, :, None] * (STAKES / np.maximum(losses, LEAST_FACTOR)[:, None])
     surprises = int((factors <= 0.0).any(axis=(1, 2)).sum())
-    grown = np.cumprod(np.maximum(factors, TINY), axis=0)
+    grown = np.cumprod(np.maximum(factors, LEAST_FACTOR), axis=0)
     before = np.concatenate([np.ones_like(grown[:1]), grown[:-1]])
-    first = (purse.looks - WARM_UP) * BETS
+    first = (purse.looks - WARM_UP) * BETS_PER_LOOK
     aside = set_aside(np.arange(first, first + len(gains) + 1))
     started = np.cumsum((aside[:-1] - aside[1:])[:, None, None] / before, axis=0)
     wealths = np.log(grown) + np.logaddexp(purse.log_wealths, np.log(started))

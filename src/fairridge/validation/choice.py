@@ -36,7 +36,8 @@ from fairridge.metrics import (
     find_label,
     groupings,
 )
-from fairridge.rules import FEWEST_ROWS, Compared, JudgedRows, Rule
+from fairridge.metrics.decisions import SMALL_GROUP_ROWS
+from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.given_rows import ScoredRows
 from fairridge.validation.same_rows import refuse_training_rows
@@ -500,7 +501,12 @@ def _untested(
 
 
 def _group(attribute: str, name: str, n_rows: int) -> dict[str, Any]:
-    return {"attribute": attribute, "group": name, "n_rows": n_rows, "rows_needed": FEWEST_ROWS}
+    return {
+        "attribute": attribute,
+        "group": name,
+        "n_rows": n_rows,
+        "rows_needed": SMALL_GROUP_ROWS,
+    }
 
 
 def _walk(

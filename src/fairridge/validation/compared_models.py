@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from fairridge.data import Levels, as_table, learn_design
-from fairridge.data.groups import MOST_VALUES
+from fairridge.data.groups import MAX_CATEGORIES
 from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
@@ -118,7 +118,7 @@ def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, t
     table = data.attributes
     columns = [table.column(k) for k in range(table.shape[1])]
     many = [
-        not isinstance(column, Levels) and len(np.unique(column)) > MOST_VALUES
+        not isinstance(column, Levels) and len(np.unique(column)) > MAX_CATEGORIES
         for column in columns
     ]
     if not any(many):

@@ -51,7 +51,7 @@ from fairridge.validation.foreign import (
 )
 
 # Statuses of models that meet their bound.
-MET = ("converged", "inactive", "no bound")
+MET = ("converged", "jumped", "inactive", "no bound")
 
 
 def compare(

@@ -34,6 +34,7 @@ from fairridge.metrics import (
     sensitive_span,
     share_explained,
 )
+from fairridge.search import of_parts
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates, favorable_code
@@ -41,7 +42,7 @@ from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores
 
 # Rows that show whether a model uses S, and the relative change of a prediction that does.
-SHUFFLED, CHANGE = 1000, 1e-9
+SHUFFLED_ROWS, PREDICTION_TOLERANCE = 1000, 1e-9
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,7 @@ def like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
     return make_frame(dict(zip(names, columns, strict=True)), table.backend)
 
 
+@of_parts()
 def foreign_fold(
     model: Any,
     data: ForeignData,
@@ -236,11 +238,11 @@ def status_of(model: Any) -> str:
 def uses_sensitive(model: Any, data: ForeignData) -> bool:
     """Whether predictions of a fitted model change with the attributes of a person."""
     rng = np.random.default_rng(0)
-    some = rng.permutation(len(data.y))[:SHUFFLED]
+    some = rng.permutation(len(data.y))[:SHUFFLED_ROWS]
     rows, others = data.take(some), data.take(rng.permutation(some))
     pair = (rows, rows.with_attributes_of(others))
     before, after = (predictions(model, part) for part in pair)
-    return bool(np.abs(after - before).max() > CHANGE * np.abs(before).max())
+    return bool(np.abs(after - before).max() > PREDICTION_TOLERANCE * np.abs(before).max())
 
 
 def predictions(model: Any, data: ForeignData) -> Floats:

@@ -26,8 +26,8 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.metrics import explained_by_sensitive
-from fairridge.models.basis import WELL_CONDITIONED
 from fairridge.search import Problem, Solution
+from fairridge.solvers.spectrum import CONDITION_LIMIT
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.folds import Fold
@@ -38,9 +38,9 @@ from fairridge.validation.whole import WholeModel, divides
 Decide = Callable[[Floats, Floats], list[dict[str, float]]]
 
 # A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
-LEAST_LEFT = 0.1
+MIN_SCATTER_LEFT = 0.1
 # A quadratic form this much smaller than its terms has lost digits to cancellation.
-CANCELLED = 1e4
+CANCELLATION_RATIO = 1e4
 
 
 class RowsNeededError(Exception):
@@ -108,7 +108,7 @@ def _require_digits(whole: Moments, rest: Moments) -> None:
     errors, and an outlier in the fold covers all digits of the other rows.
     """
     left, total = np.diag(rest.scatter), np.diag(whole.scatter)
-    if (left < LEAST_LEFT * total).any():
+    if (left < MIN_SCATTER_LEFT * total).any():
         raise RowsNeededError
 
 
@@ -117,7 +117,7 @@ def require_independent(part: Moments, q: int) -> None:
     varies = np.flatnonzero(np.diag(part.scatter)[:q] > 0.0)
     S = part.scatter[np.ix_(varies, varies)]
     S = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
-    if S.size and np.linalg.eigvalsh(S)[0] * WELL_CONDITIONED < 1.0:
+    if S.size and np.linalg.eigvalsh(S)[0] * CONDITION_LIMIT < 1.0:
         raise RowsNeededError
 
 
@@ -195,7 +195,7 @@ def _form(vector: Floats, scatter: Floats, root: Floats | None = None) -> float:
     if root is not None:
         return float(((root @ vector) ** 2).sum())
     value, absolute = float(vector @ scatter @ vector), np.abs(vector)
-    if float(absolute @ np.abs(scatter) @ absolute) > CANCELLED * value:
+    if float(absolute @ np.abs(scatter) @ absolute) > CANCELLATION_RATIO * value:
         raise RowsNeededError
     return value
 

@@ -13,16 +13,15 @@ from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, weights
 from fairridge.data.pipelines import split_pipeline
 from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.outputs import checksum, writing
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.betting import EProcess, add_rows
-from fairridge.validation.watched import LARGEST, Watched, watched_of
+from fairridge.validation.watched import MAX_SCALE, Watched, watched_of
 from fairridge.validation.watched_predictions import WatchedPredictions, watched_predictions
 
 # Of state files; those of version 0.2 have no number.
 FORMAT = 2
-# The largest logarithm whose power of e is a number.
-LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ class Monitor:
     def state(self) -> MonitorState:
         """What was seen so far."""
         purse = self._purse
-        wealth = float(np.exp(min(purse.log_wealth, LARGEST_LOG)))
+        wealth = float(np.exp(min(purse.log_wealth, LARGEST_EXPONENT)))
         alarm = purse.largest >= -np.log(self.false_alarm)
         return MonitorState(wealth, bool(alarm), self._rows, purse.surprises)
 
@@ -210,7 +209,10 @@ class Monitor:
         given, watched = weights(sample_weight, n), self._watched
         shift = watched.shift(offset, exposure, n)
         weight = watched.weights(np.ones(n) if given is None else given, shift)
-        if weight.max(initial=1.0) > LARGEST or weight[weight > 0.0].min(initial=1.0) < 1 / LARGEST:
+        if (
+            weight.max(initial=1.0) > MAX_SCALE
+            or weight[weight > 0.0].min(initial=1.0) < 1 / MAX_SCALE
+        ):
             raise ValueError(
                 "sample_weight, times the exposure if there is one, leaves the range of usual "
                 "numbers; divide the weights by their mean, and by the same number in every batch."

@@ -17,7 +17,7 @@ Hashes = NDArray[np.uint64]
 # Multipliers that mix bits (Steele, Lea and Flood 2014).
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 # Part of the held-out rows that must be among the training rows, which are mostly distinct.
-MOST = 0.5
+MAX_SHARED_ROWS = 0.5
 
 
 def refuse_training_rows(training: Inputs, y: Any, held: Inputs, y_held: Any) -> None:
@@ -33,10 +33,10 @@ def refuse_training_rows(training: Inputs, y: Any, held: Inputs, y_held: Any) ->
     if ours is None or theirs is None:
         return
     known, counts = np.unique(ours, return_counts=True)
-    distinct = float(counts[counts == 1].sum()) > MOST * len(ours)
+    distinct = float(counts[counts == 1].sum()) > MAX_SHARED_ROWS * len(ours)
     shared = int(np.isin(theirs, known).sum())
     same = len(ours) == len(theirs) and bool((np.sort(ours) == np.sort(theirs)).all())
-    if same or (distinct and shared > MOST * len(theirs)):
+    if same or (distinct and shared > MAX_SHARED_ROWS * len(theirs)):
         raise ValueError(
             f"{shared:,} of {len(theirs):,} held-out rows are training rows. A rule that is tested "
             "on rows that models were fitted to has no confidence; hold other rows out."

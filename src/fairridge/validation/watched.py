@@ -22,8 +22,8 @@ from fairridge.estimators._each import require_one_bound
 from fairridge.export import LinearForm, linear_form
 from fairridge.validation.betting import StreamColumns
 
-# Standard deviations whose fourth powers are still numbers.
-LARGEST = 1e60
+# Standard deviations, and weights, whose fourth powers are still numbers.
+MAX_SCALE = 1e60
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Watched:
     def _control_names(self) -> list[str]:
         """Names of the input columns that are controls."""
         columns = self.form.design.predictors.columns  # type: ignore[union-attr]
-        ends = np.cumsum([len(column.encoded_names) for column in columns])
+        ends = np.cumsum([column.width for column in columns])
         owners = dict.fromkeys(np.searchsorted(ends, self.controls, side="right").tolist())
         return [str(columns[k].name) for k in owners]
 
@@ -98,7 +98,7 @@ class Watched:
         first = len(self.controls)
         reach, attributes = [np.inf] * first, []
         for column in self.form.design.sensitive.columns:  # type: ignore[union-attr]
-            width = len(column.encoded_names)
+            width = column.width
             attributes.append(slice(len(reach), len(reach) + width))
             reach += [1.0 if isinstance(column, CategoricalColumn) else np.inf] * width
         own = np.array(reach[first:])
@@ -189,11 +189,11 @@ class Watched:
 
 def refuse_unusual(scaled: Floats) -> Floats:
     """Return rows in units of their spread, none of which is out of all proportion."""
-    usual = (np.abs(scaled) <= LARGEST).all(axis=1)
+    usual = (np.abs(scaled) <= MAX_SCALE).all(axis=1)
     if not usual.all():
         raise ValueError(
             f"the prediction or an attribute of row {int(np.argmin(usual))} is more than "
-            f"{LARGEST:g} standard deviations from the training mean; leave the row out."
+            f"{MAX_SCALE:g} standard deviations from the training mean; leave the row out."
         )
     return scaled
 

@@ -46,7 +46,7 @@ class WatchedPredictions:
         reach: list[float] = []
         attributes = []
         for column in self.encoding.columns:
-            width = len(column.encoded_names)
+            width = column.width
             attributes.append(slice(len(reach), len(reach) + width))
             reach += [1.0 if isinstance(column, CategoricalColumn) else np.inf] * width
         reach.append(1.0 if is_classifier(self.model) else np.inf)

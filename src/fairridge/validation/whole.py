@@ -15,7 +15,7 @@ from fairridge.search import FoldStart
 from fairridge.validation.folds import Fold
 
 # With as many folds, a path of all rows pays for the shorter ones it makes of theirs.
-MANY_FOLDS = 5
+MIN_PATH_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WholeModel:
         starts: tuple[FoldStart, ...] = ()
         # What rows add to the derivatives of all depends on nobody else, unless classes balance.
         divisible = problem.starts_folds and not training.response.balanced
-        if n_folds >= MANY_FOLDS and divisible:
+        if n_folds >= MIN_PATH_FOLDS and divisible:
             starts = problem.fold_starts(model._solve(cast(Any, problem), bounds))
         return cls(model, training, starts, problem.warm_start())
 

@@ -78,7 +78,7 @@ class Space:
     def coordinates(
         self, family: Family, penalty: Any, predictor_penalty: float = 0.0
     ) -> Coordinates:
-        """Return the coordinates θ of a model; those of blind ones may depend on λ₂."""
+        """Return the coordinates θ of a model."""
         return self._coordinates_as(Coordinates, family, penalty)
 
     def _coordinates_as(self, kind: Any, family: Family, penalty: Any) -> Any:
@@ -100,6 +100,11 @@ class Space:
         of_predictors = self.basis.predictor_variance(coordinates.predictors.T)
         variances = np.concatenate([[1.0], of_sensitive, of_predictors])
         return np.sqrt(np.where(variances > 0.0, variances, 1.0))
+
+    def ridge(self, coordinates: Any) -> Floats:
+        """Return ‖α‖² + ‖β‖² of standardized columns, as a form in θ."""
+        form: Floats = coordinates.ridge()
+        return form
 
     def floor(self, gradient: Floats) -> float:
         """Return the unfairness that no finite λ goes below.
@@ -134,6 +139,8 @@ class Space:
         return raw
 
 
-def plain_space(engine: Engine, *, standardize: bool, n_targets: int) -> Space:
+def plain_space(
+    engine: Engine, *, standardize: bool, n_targets: int, penalized: bool = False
+) -> Space:
     """Read the rows once, or twice if they are ill-conditioned, and decorrelate."""
-    return Space(engine, basis_on(engine, standardize, n_targets))
+    return Space(engine, basis_on(engine, standardize, n_targets, penalized=penalized))

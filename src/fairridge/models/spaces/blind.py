@@ -27,9 +27,7 @@ from fairridge.models.spaces.base import Space
 from fairridge.solvers.spectrum import spectrum_of
 
 # A correlation this small is rounding; its square, a share of variance, is not seen anywhere.
-NEGLIGIBLE_CORRELATION = 1e-10
-# Curvature of λ₂ in a direction of length one, above which it takes digits of all the others.
-STIFF = 1e6
+CORRELATION_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -51,6 +49,7 @@ class BlindSpace(Space):
     scale: Floats
     # Columns of X that are constant, or linear combinations of the others.
     dependent_predictors: tuple[int, ...]
+    has_ridge: bool = False  # whether λ₂ holds coefficients of X
 
     @property
     def uses_sensitive(self) -> bool:
@@ -72,11 +71,6 @@ class BlindSpace(Space):
         """Whether S explains nothing of some combination of the predictors."""
         return self.rank > len(self.explained)
 
-    @cached_property
-    def penalty(self) -> Floats:
-        """Matrix of Σ(scaleⱼbⱼ)² as a form in c."""
-        return self.scaled.T @ self.scaled
-
     def share(self, c: Floats) -> float:
         """Return R² of Xb on S; 0 for b = 0."""
         whole = float(np.sum(c**2))
@@ -87,38 +81,39 @@ class BlindSpace(Space):
         self, family: Family, penalty: Any, predictor_penalty: float = 0.0
     ) -> BlindCoordinates:
         """Return the coordinates θ of a model."""
-        turned = self.turned(predictor_penalty)
-        turned = np.eye(self.rank) if turned is None else turned
-        return BlindCoordinates(self.basis, family.n_predictors, False, space=self, turned=turned)
+        return BlindCoordinates(self.basis, family.n_predictors, False, space=self)
 
     @cached_property
     def scaled(self) -> Floats:
         """Coefficients of X in directions as penalties see them, of shape (p, d)."""
         return self.directions * self.scale[:, None]
 
-    def turned(self, predictor_penalty: float) -> Floats | None:
-        """Return directions that suit a stiff penalty, in these, of shape (d, d); None for others.
+    @cached_property
+    def axes(self) -> Floats:
+        """Directions per coordinate, of shape (d, d): the principal axes of λ₂‖b‖².
 
-        Those that S does not explain are turned to the axes of the penalty, and are added
-        to the others so that the penalty of these is smallest: what S explains of them stays.
+        Of those that S does not explain, and of the others apart from these, which stay
+        apart. If λ₂ were mixed, rounding of its part for a column in small units would hide
+        the deviance in all directions.
         """
-        largest = np.square(self.scaled).sum(axis=0).max(initial=0.0)
-        if predictor_penalty * largest <= STIFF:
-            return None
-        m, turned = len(self.explained), np.eye(self.rank)
-        if self.has_fair_directions:
-            fair = self.scaled[:, m:]
-            turned[m:, m:] = np.linalg.svd(fair)[2].T
-            turned[m:, :m] = -np.linalg.lstsq(fair, self.scaled[:, :m], rcond=None)[0]
-        return turned
+        m, out = len(self.explained), np.eye(self.rank)
+        if not self.has_ridge:
+            return out
+        fair, others = self.scaled[:, m:], self.scaled[:, :m]
+        out[m:, m:] = np.linalg.svd(fair, full_matrices=False)[2].T
+        out[m:, :m] = -np.linalg.lstsq(fair, others, rcond=None)[0]
+        apart = self.scaled @ out[:, :m]
+        out[:, :m] @= np.linalg.svd(apart, full_matrices=False)[2].T
+        return out
 
     def penalized(self, penalty: Any) -> Floats:
         """Return ‖P_S Xb‖² as a form in coordinates of variance one."""
-        return np.diag(self.basis.weight * self.explained)
+        along = self.axes[: len(self.explained), : len(self.explained)]
+        return self.basis.weight * (along.T * self.explained) @ along
 
     def spread(self, coordinates: Any) -> Floats:
-        """Return standard deviations of what coordinates multiply: ones, unless turned."""
-        of_one = np.append(1.0, np.linalg.norm(coordinates.turned, axis=0))
+        """Return standard deviations of what coordinates multiply."""
+        of_one = np.append(1.0, np.linalg.norm(self.axes, axis=0))
         return np.tile(of_one, coordinates.n_predictors)
 
     def floor(self, gradient: Floats) -> float:
@@ -130,7 +125,7 @@ class BlindSpace(Space):
         """
         if self.has_fair_directions or not gradient.any():
             return 0.0
-        gradient = gradient.reshape(-1, len(self.explained))
+        gradient = gradient.reshape(-1, len(self.explained)) @ self.axes.T
         limit = gradient / self.explained
         return self.share(np.sqrt((limit**2).sum(axis=0)))
 
@@ -154,7 +149,9 @@ class BlindSpace(Space):
         )
 
 
-def blind_space(engine: Engine, *, standardize: bool, n_targets: int = 1) -> BlindSpace:
+def blind_space(
+    engine: Engine, *, standardize: bool, n_targets: int = 1, penalized: bool = False
+) -> BlindSpace:
     """Find the canonical directions of X with S.
 
     Parameters
@@ -165,25 +162,36 @@ def blind_space(engine: Engine, *, standardize: bool, n_targets: int = 1) -> Bli
         Whether penalties see columns of X divided by their standard deviations.
     n_targets : int
         Number of columns of y.
+    penalized : bool
+        Whether a penalty holds coefficients of X.
     """
     factor = factorize(engine, engine.moments(), n_targets)
-    return blind_space_of(engine, factor, standardize=standardize, n_targets=n_targets)
+    options: Any = {"standardize": standardize, "n_targets": n_targets, "penalized": penalized}
+    return blind_space_of(engine, factor, **options)
 
 
 def blind_space_of(
-    engine: Engine, factor: Factor, *, standardize: bool, n_targets: int = 1
+    engine: Engine,
+    factor: Factor,
+    *,
+    standardize: bool,
+    n_targets: int = 1,
+    penalized: bool = False,
 ) -> BlindSpace:
     """Find the directions from the triangular factor of [S, X, y]; see `blind_space`."""
     q = engine.n_sensitive
-    basis = fair_basis(factor, q, standardize=standardize, n_targets=n_targets)
+    options: Any = {"standardize": standardize, "n_targets": n_targets, "penalized": penalized}
+    basis = fair_basis(factor, q, **options)
     last = len(factor.scale) - n_targets
     scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
     _, P_S, _ = spectrum_of(factor.R[:q, :q] * scale_S, scale_S, factor.noise[:q])
     scale = scale_X if standardize else np.ones(last - q)
     root = factor.R[:, q:last] * scale_X
-    X, P_X, N_X = spectrum_of(root, scale, factor.noise[q:last], scale_X)
+    X, P_X, N_X = spectrum_of(root, scale_X, factor.noise[q:last])
+    if X.rank < np.count_nonzero(root.any(axis=0)):  # of all b with the same Xb, the shortest
+        X, P_X, N_X = spectrum_of(root, scale, factor.noise[q:last], scale_X)
     _, correlations, W = np.linalg.svd(P_S.T @ P_X[:q])
-    used = np.minimum(correlations[correlations > NEGLIGIBLE_CORRELATION], 1.0)
+    used = np.minimum(correlations[correlations > CORRELATION_TOLERANCE], 1.0)
     targets = factor.R[:, last:] * scale_y
     outside = N_X.T @ targets
     return BlindSpace(
@@ -195,6 +203,7 @@ def blind_space_of(
         outside.T @ outside,
         scale,
         X.dependent,
+        penalized,
     )
 
 
@@ -203,18 +212,15 @@ class BlindCoordinates(Coordinates):
     """θ of a model of X alone: intercepts, then the canonical directions of X with S.
 
     Each direction has variance one. Those that S explains in part take the place of
-    coordinates of S in other models, and S itself has coefficients of zero. In units of
-    very different sizes λ₂ is so stiff in some directions that its rounding would hide the
-    deviance in all of them: there they are turned.
+    coordinates of S in other models, and S itself has coefficients of zero.
     """
 
     space: BlindSpace  # the directions
-    turned: Floats  # these per coordinate, of shape (d, d)
 
     @cached_property
     def _unit(self) -> Floats:
         """Coefficients of X per coordinate, of shape (p, d)."""
-        return self.space.directions @ self.turned * np.sqrt(self.basis.weight)
+        return self.space.directions @ self.space.axes * np.sqrt(self.basis.weight)
 
     @cached_property
     def sensitive(self) -> Floats:
@@ -234,6 +240,12 @@ class BlindCoordinates(Coordinates):
         out[0, 0] = 1.0
         out[1 + q :, 1:] = self._unit
         return out
+
+    @cached_property
+    def standardized(self) -> Floats:
+        """Coefficients of standardized columns of X per coordinate of one linear predictor."""
+        columns = self.basis.predictor_deviations[:, None] * self._unit
+        return np.hstack([np.zeros((len(columns), 1)), columns])
 
     def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Intercept at the means, α = Bβ, which cancels the coefficients of S, and β."""

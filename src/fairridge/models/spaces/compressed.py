@@ -25,23 +25,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Floats
-from fairridge.data import Piece, Slab
+from fairridge.data import Piece, Slab, SparseSlab
 from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
-from fairridge.models.basis import EPS, WELL_CONDITIONED, FairBasis, rounding_noise, scale_of
+from fairridge.models.basis import FairBasis, rounding_noise, scale_of
 from fairridge.models.fit import Fit
 from fairridge.models.spaces.base import Space
 from fairridge.models.spaces.wide_columns import WideColumns, WideSpectrum, decorrelated
-from fairridge.solvers.spectrum import Spectrum, spectrum_of
+from fairridge.solvers.spectrum import CONDITION_LIMIT, EPS, LENGTH_TOLERANCE, Spectrum, spectrum_of
 
-# Part of the fitted values that coefficients miss, above which it is more than rounding.
-SEEN = 1e-12
-# Rounding of the longest column, relative to the shortest, that would hide it.
-LOST = 1e-2
 # Sweeps over the columns before features are known.
 SWEEPS = 2
 
@@ -65,6 +63,11 @@ class FeatureSpace(Space, ABC):
     def reported(self) -> FairBasis:
         """S and U."""
         return self.original
+
+    def ridge(self, coordinates: Any) -> Floats:
+        """Return ‖α‖² + ‖β‖² of columns as penalties see them: features have the same length."""
+        form: Floats = coordinates.penalty(np.eye(len(self.basis.center_sensitive)), 1.0)
+        return form
 
     @abstractmethod
     def expand(self, delta: Floats) -> Floats:
@@ -104,12 +107,13 @@ class Compression(FeatureSpace):
         flat = delta.reshape(int(np.prod(before)), delta.shape[-1]).T
         gamma = self.columns.transposed(self.directions @ flat)
         values = np.sqrt(self.basis.predictors.eigenvalues)[:, None]
-        # Of columns in very different units E is not exact, and Vγ may miss Fδ. What is added for
+        # Of columns in different units E is not exact, and Vγ may miss Fδ. What is added for
         # small directions leaves rounding in large columns, so that large ones come last.
-        large = values**2 * WELL_CONDITIONED >= values.max(initial=0.0) ** 2
+        large = values**2 * CONDITION_LIMIT >= values.max(initial=0.0) ** 2
         for mended in () if large.all() else (True, True, large):
             missed = (self.directions * values.T).T @ self.columns.times(gamma) - values * flat
-            seen = np.linalg.norm(missed, axis=0) > SEEN * np.linalg.norm(values * flat, axis=0)
+            lengths = np.linalg.norm(values * flat, axis=0)
+            seen = np.linalg.norm(missed, axis=0) > LENGTH_TOLERANCE * lengths
             if not seen.any():
                 break
             step = np.where(mended & seen, missed / values, 0.0)
@@ -146,7 +150,6 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
     columns, along, rounding, gram = _measured(
         columns, noise[q:last], noise[:q] * scale[:q], to_B, weight, standardize=standardize
     )
-    _require_digits(columns, engine.names[q:last])
     left, values = _singular(columns, gram, rounding * np.sqrt(weight), predictor_penalty)
 
     response = (engine.rows.targets - mean[last:]) * root
@@ -175,19 +178,44 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
 
 def column_statistics(pieces: Sequence[Piece], weights: Floats) -> tuple[Floats, Floats]:
     """Return mean and Σ w(z − mean)² of every column."""
-    weight = weights.sum()
-    mean, squares = np.empty((2, sum(piece.width for piece in pieces)))
+    parts = [np.empty((2, 0))]
     with np.errstate(over="ignore", invalid="ignore"):
-        for columns, block in column_blocks(pieces, len(weights)):
-            # Less its first row a constant column is zero, with a spread of exactly zero.
-            mean[columns] = block[0]
-            block -= mean[columns]
-            for _ in range(2):  # a first row far from the others would cost digits
-                step = weights @ block / weight
-                mean[columns] += step
-                block -= step
-            squares[columns] = weights @ np.square(block, out=block)
+        for is_sparse, run in groupby(pieces, lambda piece: isinstance(piece, SparseSlab)):
+            alike = list(run)
+            if is_sparse:
+                parts += [_of_sparse(piece, weights) for piece in alike]
+            else:
+                parts.append(_of_dense(alike, weights))
+    mean, squares = np.hstack(parts)
     return mean, squares
+
+
+def _of_dense(pieces: Sequence[Piece], weights: Floats) -> Floats:
+    """Return mean and Σ w(z − mean)² of columns that are written out, some at a time."""
+    weight = weights.sum()
+    out = np.empty((2, sum(piece.width for piece in pieces)))
+    mean, squares = out
+    for columns, block in column_blocks(pieces, len(weights)):
+        # Less its first row a constant column is zero, with a spread of exactly zero.
+        mean[columns] = block[0]
+        block -= mean[columns]
+        for _ in range(2):  # a first row far from the others would cost digits
+            step = weights @ block / weight
+            mean[columns] += step
+            block -= step
+        squares[columns] = weights @ np.square(block, out=block)
+    return out
+
+
+def _of_sparse(piece: Any, weights: Floats) -> Floats:
+    """Return mean and Σ w(z − mean)²; the zeros of a column add one term."""
+    values, total = piece.values, float(weights.sum())
+    mean = values.T @ weights / total
+    each = np.repeat(weights, np.diff(values.indptr))
+    stored = np.bincount(values.indices, each, piece.width)
+    each *= (values.data - mean[values.indices]) ** 2
+    squares = np.bincount(values.indices, each, piece.width) + (total - stored) * mean**2
+    return np.stack([mean, squares])
 
 
 def sensitive_basis(
@@ -260,20 +288,6 @@ def _measured(
     return replace(columns, scale=scale, squares=squares), along, rounding, gram
 
 
-def _require_digits(columns: WideColumns, names: Sequence[str]) -> None:
-    """Refuse columns that products with others, in much larger units, would lose."""
-    used = np.flatnonzero(columns.squares > 0.0)
-    lengths = np.sqrt(columns.squares[used]) / columns.scale[used]
-    if not used.size or len(columns.span) * EPS * lengths.max() <= LOST * lengths.min():
-        return
-    large, small = (names[used[k]] for k in (lengths.argmax(), lengths.argmin()))
-    raise ValueError(
-        f"predictor column {large!r} is more than 10¹² times as large as {small!r}, and with more "
-        "columns than rows the products of both do not carry enough digits; rescale the columns, "
-        "or use standardize=True."
-    )
-
-
 def _singular(
     columns: WideColumns, gram: Floats, rounding: Floats, penalty: float
 ) -> tuple[Floats, Floats]:
@@ -287,7 +301,7 @@ def _singular(
     eigenvalues, left = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
     eigenvalues, left = np.maximum(eigenvalues[::-1], 0.0), left[:, ::-1]
     largest, smallest = eigenvalues[0], eigenvalues[most - 1]
-    well = largest + penalty <= WELL_CONDITIONED * (smallest + penalty)
+    well = largest + penalty <= CONDITION_LIMIT * (smallest + penalty)
     if well and smallest > n * EPS * largest:
         return left[:, :most], np.sqrt(eigenvalues[:most])
     factor = np.zeros((0, n))

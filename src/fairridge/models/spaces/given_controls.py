@@ -23,12 +23,12 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, triangular_factor
 from fairridge.families import Family
-from fairridge.models.basis import MOST_NOISE, Factor, FairBasis, factorize, fair_basis
+from fairridge.models.basis import NOISE_LIMIT, Factor, FairBasis, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit
 from fairridge.models.spaces.base import Space
 from fairridge.models.spaces.blind import blind_space_of
-from fairridge.solvers.spectrum import Spectrum, spectrum_of
+from fairridge.solvers.spectrum import Spectrum, block_diagonal, spectrum_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +125,12 @@ class ConditionalCoordinates(Coordinates):
         out[1 + q + basis.controls, width:] = self.controls
         return out
 
+    @cached_property
+    def standardized(self) -> Floats:
+        """Coefficients of standardized columns per coordinate, those of controls last."""
+        spread = np.sqrt(self.basis.of_controls.squares() / self.basis.weight)
+        return block_diagonal([self.inner.standardized, spread[:, None] * self.controls])
+
     @property
     def of_controls(self) -> Integers:
         """Positions of the coordinates of C in θ."""
@@ -212,7 +218,9 @@ class ControlledSpace(Space):
         """Return standard deviations of what coordinates of one linear predictor multiply."""
         squares = self.basis.of_controls.quadratic(coordinates.controls.T)
         of_controls = np.sqrt(np.where(squares > 0.0, squares / self.basis.weight, 1.0))
-        return np.concatenate([self.inner.spread(coordinates.inner), of_controls])
+        # Those of each linear predictor stand together; some spaces give them for all at once.
+        each = self.inner.spread(coordinates.inner).reshape(-1, coordinates.inner.to_raw.shape[1])
+        return np.concatenate([np.append(one, of_controls) for one in each])
 
     def floor(self, gradient: Floats) -> float:
         """Return the unfairness that no finite λ goes below."""
@@ -249,6 +257,7 @@ def controlled_space(
     *,
     standardize: bool,
     n_targets: int = 1,
+    penalized: bool = False,
     blind: bool = False,
 ) -> ControlledSpace:
     """Read the rows, take the controls out of S, X and y, and set up a space of the residuals.
@@ -264,6 +273,8 @@ def controlled_space(
         deviations.
     n_targets : int
         Number of columns of y.
+    penalized : bool
+        Whether a penalty holds coefficients of X.
     blind : bool
         Whether models use S to fit only.
     """
@@ -278,7 +289,7 @@ def controlled_space(
     slopes = spectrum.vectors / roots @ (P.T @ factor.R[:, rest])
     on_controls = slopes * factor.scale[rest] / unit[:, None]
     residual = _residual_factor(factor, rest, N.T @ factor.R[:, rest], n_targets)
-    options: Any = {"standardize": standardize, "n_targets": n_targets}
+    options: Any = {"standardize": standardize, "n_targets": n_targets, "penalized": penalized}
     within = (
         blind_space_of(engine, residual, **options)
         if blind
@@ -308,6 +319,6 @@ def _residual_factor(factor: Factor, rest: Integers, root: Floats, n_targets: in
         center,
         np.where(gone, 1.0, factor.scale[rest] * spread),
         np.where(gone, 0.0, R / spread),
-        np.minimum(factor.noise[rest] / spread, MOST_NOISE),
+        np.minimum(factor.noise[rest] / spread, NOISE_LIMIT),
         factor.condition,
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Slab, SparseSlab
+from fairridge.data import Indicators, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.models.basis import FairBasis, rounding_noise, scale_of
 from fairridge.models.spaces.compressed import (
@@ -27,12 +27,10 @@ from fairridge.models.spaces.compressed import (
     sensitive_basis,
 )
 from fairridge.models.spaces.sparse_columns import Numbers, SparseColumns, SparseSpectrum
-from fairridge.solvers.spectrum import Spectrum
+from fairridge.solvers.spectrum import LENGTH_TOLERANCE, Spectrum
 
-# Length of a direction, relative to the longest, that is left for later.
-SHORT = 1e-3
-# Variance of a direction, relative to the largest, that a feature is not made of.
-NO_VARIANCE = 1e-24
+# Length of a direction, relative to the longest, that is left for a later step.
+STEP_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class SparseFeatures(FeatureSpace):
         for _ in range(2):  # twice is enough for orthogonality
             more = more - Q @ (Q.T @ more)
         new, lengths, _ = np.linalg.svd(more, full_matrices=False)
-        new = new[:, lengths > SHORT * lengths[0]]
+        new = new[:, lengths > STEP_TOLERANCE * lengths[0]]
         values: Floats = np.asarray(self.engine.rows.predictors[0].values)  # type: ignore[union-attr]
         values = np.hstack([values, self.columns.outside(self.columns.times(new))])
         features = self._in_features(np.hstack([Q, new]), values)
@@ -68,7 +66,7 @@ class SparseFeatures(FeatureSpace):
         weight = self.columns.weights[:, None]
         variances, turn = np.linalg.eigh(values.T @ (weight * values))
         variances, turn = variances[::-1], turn[:, ::-1]
-        kept = variances > NO_VARIANCE * variances.max(initial=0.0)
+        kept = variances > LENGTH_TOLERANCE**2 * variances.max(initial=0.0)
         values, Q, sizes = values @ turn[:, kept], Q @ turn[:, kept], np.sqrt(variances[kept])
         on_features = (values / sizes).T @ (weight * self.targets)
         rest = self.targets - (values / sizes) @ on_features
@@ -175,22 +173,9 @@ def _centered(engine: MemoryEngine) -> tuple[tuple[Numbers, ...], Floats, Floats
     weights = engine.weights
     centered: list[tuple[Numbers, Floats, Floats]] = []
     for piece in engine.rows.predictors:
-        if isinstance(piece, SparseSlab):
-            centered.append((piece, *_sparse_statistics(piece, weights)))
-        else:
-            assert isinstance(piece, Slab)
-            mean, squares = column_statistics([piece], weights)
-            centered.append((Slab(piece.values - mean), mean, squares))
+        assert not isinstance(piece, Indicators)
+        mean, squares = column_statistics([piece], weights)
+        dense = isinstance(piece, Slab)
+        centered.append((Slab(piece.values - mean) if dense else piece, mean, squares))
     means, scatters = (np.concatenate([part[k] for part in centered]) for k in (1, 2))
     return tuple(part[0] for part in centered), means, scatters
-
-
-def _sparse_statistics(piece: SparseSlab, weights: Floats) -> tuple[Floats, Floats]:
-    """Return mean and Σ w(x − mean)²; the zeros of a column add one term."""
-    values, total = piece.values, float(weights.sum())
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = values.T @ weights / total
-        each = np.repeat(weights, np.diff(values.indptr))
-        stored = np.bincount(values.indices, each, piece.width)
-        each *= (values.data - mean[values.indices]) ** 2
-        return mean, np.bincount(values.indices, each, piece.width) + (total - stored) * mean**2

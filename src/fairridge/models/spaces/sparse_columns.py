@@ -19,14 +19,12 @@ from scipy import sparse
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab, SparseSlab
-from fairridge.solvers.spectrum import Spectrum
+from fairridge.solvers.spectrum import PANEL, Spectrum
 
 Numbers = Slab | SparseSlab
 
 # Share of a column that S does not explain, below which subtraction has cost its square digits.
-CANCELLED = 1e-4
-# Columns that are written out at a time.
-SOME = 64
+CANCELLATION_THRESHOLD = 1e-4
 
 
 @dataclass(frozen=True)
@@ -95,8 +93,8 @@ class SparseColumns:
     def squares_outside(self, total: Floats) -> Floats:
         """Return ‖W^½u‖² from that of the centered columns of X."""
         squares = total - (self.along[1:] ** 2).sum(axis=0)
-        cancelled = np.flatnonzero(squares < CANCELLED * total)
-        for places in np.split(cancelled, range(SOME, len(cancelled), SOME)):
+        cancelled = np.flatnonzero(squares < CANCELLATION_THRESHOLD * total)
+        for places in np.split(cancelled, range(PANEL, len(cancelled), PANEL)):
             columns = self.outside(_columns(self.pieces, places, len(self.weights)))
             squares[places] = self.weights @ columns**2
         return squares

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_count, check_number
+from fairridge.arguments import check_count, check_number, listed
 from fairridge.data.groups import group_codes
 from fairridge.engines import Engine
 from fairridge.estimators import _labels, _means
@@ -22,7 +23,7 @@ from fairridge.peers._groups import discrete_values, require_predictors
 from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import convex_problem
-from fairridge.search import Solution
+from fairridge.search import SEPARATION_RIDGE, Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -101,18 +102,15 @@ class _ConvexFair(LinearModel):
                 "no two groups share an outcome, so there is nothing to compare and no penalty.",
                 DataWarning,
             )
-        if not hasattr(problem, "separated_columns"):
-            return
-        used = {float(solution.fit.lambda_) for solution in solutions}
-        if self.strength is None:
-            used.add(0.0)  # P(b₀) is what the bound relates to
-        names = {name for lambda_ in used for name in problem.separated_columns(lambda_)}
-        if names:
+        # P(b₀) is what a bound relates to; any penalty makes the coefficients finite.
+        (fit,) = problem.solved_at(np.array([self.strength or 0.0]))
+        if fit.separation is not None:
             warn_user(
-                f"column(s) {', '.join(map(repr, sorted(names)))} separate the responses: without "
-                "a penalty their coefficients grow without bound, and P(b₀), to which unfairness "
-                "relates, with them. The deviance has converged; merge rare levels, or give the "
-                "penalty as strength=….",
+                f"column(s) {listed(fit.separation.columns)} separate the responses: without a "
+                "penalty their coefficients would have no limit, so a ridge of "
+                f"{SEPARATION_RIDGE:g} per row, on all standardized columns, holds them, and "
+                "P(b₀), to which unfairness relates. Merge rare levels, or give the penalty as "
+                "strength=….",
                 DataWarning,
             )
 

@@ -26,12 +26,9 @@ from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.penalties import Radial
 from fairridge.search.gaussian import GaussianProblem, RidgeOnExplained, secular_choices
 from fairridge.search.glm import GLMProblem
-from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import Choice, ModelSettings, PenalizedProblem
+from fairridge.search.sample import penalized_glm
 from fairridge.solvers import shrinking_length
-
-# A linear predictor beyond this adds less than 1e-13 to a deviance.
-CERTAIN = 30.0
 
 
 @dataclass(frozen=True)
@@ -87,29 +84,8 @@ class ConvexGLMProblem(GLMProblem):
         return False
 
     def separating_columns(self, fits: object) -> dict[str, float]:
-        """Return nothing: what M sees of a column stays bounded; see `separated_columns`."""
+        """Return nothing: what M sees of a column stays bounded."""
         return {}
-
-    def separated_columns(self, lambda_: float) -> list[str]:
-        """Name the predictors whose coefficients grow without bound at a λ.
-
-        Either Newton's method found a direction without a minimum, or it
-        stopped where all rows in which a column varies are certain.
-        """
-        coordinates, q = self.minima.coordinates, self.engine.n_sensitive
-        directions = self.minima.point(lambda_).separated
-        columns: set[int] = set()
-        for direction in () if directions is None else directions:
-            b = np.abs(coordinates.raw(direction)[:, 1 + q :]).max(axis=0)
-            columns |= set(np.flatnonzero(b > 0.5 * b.max()).tolist())
-        beta = np.atleast_2d(self.fit(lambda_).beta)
-        X = self.engine.dense_columns()[1] - self.basis.center_predictors
-        certain = np.abs(X @ beta.T).max(axis=1) > CERTAIN
-        scatter = self.engine.weights[:, None] * X**2
-        columns |= set(
-            np.flatnonzero(scatter[certain].sum(axis=0) > 0.999 * scatter.sum(axis=0)).tolist()
-        )
-        return [self.engine.names[q + k] for k in sorted(columns)]
 
 
 def convex_problem(
@@ -130,4 +106,4 @@ def convex_problem(
     settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, n_targets=n_targets, blind=True)
     if family.least_squares:
         return GaussianProblem(space, definition, settings, _PairRidge(space, 0.0))
-    return ConvexGLMProblem(PenalizedGLM(space, family, settings), definition)
+    return ConvexGLMProblem(penalized_glm(space, family, settings), definition)

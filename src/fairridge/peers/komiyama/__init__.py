@@ -1,5 +1,5 @@
 """Komiyama et al.: least squares under a bound on the share of S, exact."""
 
-from fairridge.peers.komiyama.estimator import KomiyamaRegressor, auxiliary_ridge_bias
+from fairridge.peers.komiyama.estimator import KomiyamaRegressor
 
-__all__ = ["KomiyamaRegressor", "auxiliary_ridge_bias"]
+__all__ = ["KomiyamaRegressor"]

@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 
-from fairridge._typing import ColumnNames, Floats, TableLike
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.arguments import check_bounds, check_number
+from fairridge.arguments import check_number
 from fairridge.engines import Engine
 from fairridge.estimators import _means
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits
 from fairridge.estimators._responses import Response
-from fairridge.estimators._training import Training, read_training
-from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.estimators._training import Training
+from fairridge.exceptions import BoundWarning
 from fairridge.fairness import StatisticalParity
 from fairridge.peers._model import response_kind
-from fairridge.peers.komiyama.auxiliary import AuxiliaryBias, auxiliary_bias
 from fairridge.peers.komiyama.problem import komiyama_problem
 from fairridge.search import Solution
 
@@ -169,48 +168,3 @@ class KomiyamaRegressor(RegressorMixin, LinearModel):
                 continue
             warn_user(message, BoundWarning)
             return
-
-
-def auxiliary_ridge_bias(
-    X: TableLike,
-    y: Any,
-    *,
-    penalties: Any,
-    unfairness: Any = (0.01, 0.02, 0.05, 0.1),
-    sensitive: ColumnNames | None = None,
-    sensitive_features: TableLike | None = None,
-) -> AuxiliaryBias:
-    """Show what a ridge in the auxiliary regression does to `KomiyamaRegressor`. BIASED on purpose.
-
-    The experiments of Komiyama et al. (2018) decorrelated X from S by ridge
-    regression, Ũ = X − S(SᵀS + λI)⁻¹SᵀX. S and Ũ are then correlated, so the
-    model is less fair than its bound: this returns how much, for the figure in
-    section 2.2 of Scutari, Panero and Proissl (2022). It is not a way to fit a
-    model. Always warns.
-
-    Parameters
-    ----------
-    X, y, sensitive_features
-        As in `fit`.
-    penalties : array-like
-        λ ≥ 0, for centered S on its own scale.
-
-    Returns
-    -------
-    AuxiliaryBias
-        Variances and covariance of Sα and Ũβ, and the shares made of them.
-    """
-    lambdas = np.atleast_1d(np.asarray(penalties, dtype=np.float64))
-    for penalty in lambdas.tolist():
-        check_number("penalties", penalty, minimum=0.0)
-    bounds = check_bounds(unfairness)
-    if (bounds == 0.0).any():
-        raise ValueError("unfairness=0 leaves no share to compare; use bounds greater than 0.")
-    model = KomiyamaRegressor(sensitive=sensitive)
-    problem = model._set_up(read_training(model, X, y, sensitive_features, None, None))
-    warn_user(
-        "S and the predictors of this model are correlated: its share of S is not what it is "
-        "bounded to be. Use KomiyamaRegressor to fit a model.",
-        DataWarning,
-    )
-    return auxiliary_bias(problem.basis, lambdas, bounds)

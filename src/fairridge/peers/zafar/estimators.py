@@ -21,7 +21,7 @@ from fairridge.peers._model import costly, response_kind
 from fairridge.peers.zafar.least_squares import definition_of, zafar_problem
 from fairridge.peers.zafar.logistic import zafar_glm_problem
 from fairridge.peers.zafar.predictor_space import AtZero, Bound
-from fairridge.search import Solution
+from fairridge.search import SEPARATION_RIDGE, Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -231,11 +231,13 @@ class ZafarClassifier(ClassifierMixin, _Zafar):
         self, problem: Any, solutions: list[Solution], training: Training
     ) -> None:
         super()._warn_of_solutions(problem, solutions, training)
-        names = problem.separated_columns()
-        if names:
+        separations = [solution.fit.separation for solution in solutions]
+        columns = {name for one in separations if one is not None for name in one.columns}
+        if columns:
+            names = [name for name in problem.engine.names if name in columns]
             warn_user(
-                f"column(s) {listed(names)} separate the classes: their coefficients grow without "
-                "bound. The deviance has converged; for finite coefficients leave the columns "
-                "out, or merge rare levels.",
+                f"column(s) {listed(names)} separate the classes: their coefficients would have "
+                f"no limit, so a ridge of {SEPARATION_RIDGE:g} per row, on all standardized "
+                "columns, holds them. Leave the columns out, or merge rare levels.",
                 DataWarning,
             )

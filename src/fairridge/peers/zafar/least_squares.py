@@ -3,7 +3,7 @@
     min D(b)  subject to  |COV(Sⱼ, Xb)| ≤ c for every j,
 
 with D the deviance. For least squares this is the projection of y on slabs, a
-lasso with as many coefficients as there are sensitive columns; `zafar_glm` has
+lasso with as many coefficients as there are sensitive columns; `logistic` has
 the logistic model. Each Sⱼ is bounded on its own.
 
 The correlation form finds the c at which max_j |COR(Sⱼ, η)| = r, S
@@ -132,17 +132,9 @@ class CovarianceBound(Problem):
         choice = Choice(fit.lambda_, status, 0 if status == "inactive" else limit.crossings)
         return Solution(r, fit, achieved, components, choice)
 
-    def _fit(
-        self,
-        space: PredictorSpace,
-        mean_intercept: float,
-        w: Floats,
-        deviance: float,
-        lambda_: float,
-    ) -> Fit:
-        """Return the model η = intercept + Pw."""
+    def _fit(self, mean_intercept: float, beta: Floats, deviance: float, lambda_: float) -> Fit:
+        """Return the model η = intercept + Xb."""
         basis = self.basis
-        beta = space.to_coefficients @ w
         alpha = beta @ basis.B.T  # so that the coefficients of S itself are zero
         return Fit(
             lambda_=lambda_,
@@ -212,7 +204,8 @@ class ZafarProblem(LeastSquares, CovarianceBound):
     def _projected(self, space: PredictorSpace, w: Floats, lambda_: float) -> Fit:
         missed = space.projection - w
         deviance = float(missed @ missed) + space.residual
-        return self._fit(space, float(self.basis.center_targets[0]), w, deviance, lambda_)
+        beta = space.to_coefficients @ w
+        return self._fit(float(self.basis.center_targets[0]), beta, deviance, lambda_)
 
 
 def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProblem:

@@ -1,16 +1,17 @@
 """Logistic regression on X alone, with bounded covariances of S and η (Zafar et al. 2019).
 
-Newton's method with the bounds in every step gives the model for any limit c
-on covariances. A bound on correlations is one more search over one number,
-λ = 1/c: the correlation c/sd(η) need not be monotone in it, so the last
-crossing counts, as for the fair ridge. Each c starts from the nearest one
-solved.
+Newton's method with the bounds in every step gives the model for any limit c on
+covariances. For a bound on correlations every step has a limit of its own: the one at
+which the quadratic model has the correlation. The correlation c/sd(η) need not be
+monotone in λ = 1/c, so the last crossing counts, as for the fair ridge. Bounds are
+linear, so that only the deviance is an approximation in such a step: where Newton's
+method ends, the bound is met.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,44 +21,80 @@ from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Fit, factorize
 from fairridge.models.spaces import BlindSpace, blind_space_of
+from fairridge.peers.zafar.bounded import BoundedDescent, Chosen, QuadraticModel
 from fairridge.peers.zafar.least_squares import CovarianceBound, Limit, just_below
-from fairridge.peers.zafar.limited import LimitedModels
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
-from fairridge.peers.zafar.slabs import limit_at_ratio
-from fairridge.search.fold_starts import FoldStart
-from fairridge.search.problem import Solution, Status
-from fairridge.search.scan import PenaltyProfile, sparse_profile
-from fairridge.solvers import Point
+from fairridge.penalties import Radial
+from fairridge.search.fold_starts import FoldStart, start_near
+from fairridge.search.penalized_glm import SAMPLE_PASSES, SAMPLE_TOLERANCE, PenalizedGLM
+from fairridge.search.problem import ModelSettings, Solution, Status
+from fairridge.search.sample import penalized_glm
+from fairridge.search.scan import scan
+from fairridge.solvers import Point, minimize
 
-# Rough minima: enough to see on which side of a bound they are,
-ROUGH = 1e-12
-# unless their correlation is this near to it.
-NEAR_BOUND = 1e-3
-# Ratio of neighboring limits in a scan.
-STEP = 3.0
-# The first limit tried, as a multiple of that of a model near the null one, whose η is shorter.
-LONGER = 2.0
-# Change of the deviance by a last step, relative to it, up to which derivatives tell it.
-FORETOLD = 1e-9
+# Part of a bound on correlations that the tolerance may take at most.
+LARGEST_MARGIN = 1e-3
+# Steps of the root search among the minima of one quadratic model.
+ROOT_STEPS = 100
 
 
-class _NoMinimumError(Exception):
-    """Newton's method found no minimum at a limit, its argument."""
+@dataclass(frozen=True)
+class _Found:
+    """The model at one limit on covariances."""
+
+    glm: PenalizedGLM  # whose minimum it is: with the ridge of separated models, or without
+    point: Point
+    multipliers: Floats  # of the bounds, of shape (q,)
 
 
 class ZafarGLMProblem(CovarianceBound):
     """A generalized linear model of X under the bound, met to a tolerance if on correlations."""
 
     def __init__(
-        self, space: BlindSpace, models: LimitedModels, spaces: PredictorSpaces, tol: float
+        self, space: BlindSpace, spaces: PredictorSpaces, family: Family, settings: ModelSettings
     ) -> None:
         self.space = space
-        self.family = models.family
+        self.family = family
         self.spaces = spaces
         self.starts_folds = True
-        self.tol = tol
-        self._models = models
-        self._separated: list[Floats] = []
+        self.settings = settings
+        # What was found, by limits, and by bounds.
+        self._found: dict[float, _Found] = {}
+        self._near: dict[float, Point] = {}
+        # The least bound under which classes were separated: under larger ones they are, too.
+        self._separated_from = np.inf
+
+    def _glm(self, space: PredictorSpace) -> PenalizedGLM:
+        """Return the model without bounds, in orthonormal coordinates of fitted values."""
+        directions = replace(
+            self.space,
+            explained=np.zeros(0),
+            directions=space.to_coefficients,
+            projection=space.projection[:, None],
+        )
+        return penalized_glm(directions, self.family, self.settings)
+
+    @cached_property
+    def _whole(self) -> PenalizedGLM:
+        """The model in all predictors."""
+        return self._glm(self.reach)
+
+    @cached_property
+    def _uncorrelated(self) -> PenalizedGLM:
+        """The model in what r = 0 leaves."""
+        return self._glm(self.spaces.fair)
+
+    @cached_property
+    def _normals(self) -> Floats:
+        """What is bounded, as products with θ."""
+        none = np.zeros(self.reach.normals.shape[1])
+        unit = self._unit if self.bound == "covariance" else 1.0
+        return np.vstack([none, unit * self.reach.normals])
+
+    @property
+    def _unit(self) -> float:
+        """Length of fitted values per unit of θ, which is their standard deviation."""
+        return float(np.sqrt(self.basis.weight))
 
     # ----------------------------------------------------------------- limits
 
@@ -65,178 +102,137 @@ class ZafarGLMProblem(CovarianceBound):
         """Return limits at which the largest correlations are just below the bounds."""
         if self.bound == "covariance":
             return just_below(bounds)
-        margins = np.minimum(self.tol, 1e-3 * bounds)
-        aims = bounds - 0.5 * margins
-        guesses = np.array(
-            [
-                self._guess(aim) if r < 1.0 else np.inf
-                for r, aim in zip(bounds.tolist(), aims.tolist(), strict=True)
-            ]
-        )
-        clear = np.array([self._is_clear(*pair) for pair in zip(bounds, guesses, strict=True)])
-        limits = [Limit(np.inf if guess > 0.0 else 0.0) for guess in guesses]
-        if clear.all():
-            return limits
-        start = min(LONGER * float(guesses[~clear].min()), self._typical)
-        searched = iter(self._searched(aims[~clear], margins[~clear], start))
-        return [
-            limit if done else next(searched) for limit, done in zip(limits, clear, strict=True)
-        ]
+        return [Limit(np.inf) if r >= 1.0 else self._searched(r) for r in bounds.tolist()]
 
-    def _is_clear(self, r: float, guess: float) -> bool:
-        """Whether a bound needs no search: nothing but the intercept meets it, or everything."""
-        if r >= 1.0 or guess == 0.0 or self._typical == 0.0:
-            return True
-        free = self._models.at(np.inf) if np.isinf(guess) else None
-        return free is not None and free.point.converged and free.ratio <= r
+    def _searched(self, r: float) -> Limit:
+        """Find the largest limit up to which correlations stay below a bound, and its model."""
+        margin = min(self.settings.tol, LARGEST_MARGIN * r)
 
-    def _searched(self, aims: Floats, margins: Floats, start: float) -> list[Limit]:
-        """Search over 1/c, which grows with fairness as λ does."""
-        try:
-            profile = sparse_profile(
-                lambda x: self._ratio(1.0 / x if x > 0.0 else np.inf, aims),
-                1.0 / start,
-                1.0 / self._typical,
-                np.inf,
-                aims,
-                step=STEP,
-                slope=lambda x: self._models.at(1.0 / x, ROUGH).slope,
-            )
-            return [
-                self._limit_on(profile, float(aim), float(margin))
-                for aim, margin in zip(aims, margins, strict=True)
-            ]
-        except _NoMinimumError as failure:
-            return [Limit(failure.args[0], 1, False) for _ in aims]
+        def chosen(model: QuadraticModel) -> Limit:
+            return largest_limit(model, r - 0.5 * margin, margin)
 
-    def _limit_on(self, profile: PenaltyProfile, aim: float, margin: float) -> Limit:
-        """Return the largest limit up to which the ratio stays below the aim."""
-        above = profile.values > aim
-        if not above.any():
-            return Limit(np.inf)
-        last = int(np.flatnonzero(above)[-1])
-        smaller, larger = profile.grid[last : last + 2]
-        if np.isinf(larger):
-            return Limit(0.0)
-        high = 1.0 / smaller if smaller > 0.0 else np.inf
-        limit, converged = self._root(1.0 / larger, high, aim, margin)
-        return Limit(limit, int(np.count_nonzero(np.diff(above))), converged)
+        # Under small limits models are near the null model. If they exceed the bound there, only
+        # the intercept meets it.
+        first = chosen(self._descent(self._whole, chosen).model(self._whole.null))
+        return first if first.value == 0.0 else self._minimized(chosen, r)
 
-    def _root(self, low: float, high: float, aim: float, margin: float) -> tuple[float, bool]:
-        """Find the limit at which the ratio is the aim, by Newton's method inside a bracket."""
-        ends = [self._models.at(low, ROUGH), self._models.at(high, ROUGH)]
-        slow = 0
-        for _ in range(self._models.max_iter):
-            below, above = (end.top for end in ends)
-            if above <= (1.0 + 1e-12) * below:
-                return ends[0].limit, True
-            nearest = min(ends, key=lambda s: abs(s.gap(aim)))
-            limit = nearest.limit_for(aim)
-            if slow > 1 or not below < limit < above:
-                limit, slow = math.sqrt(below * above), 0
-            self._ratio(limit, np.array([aim]))
-            now = self._models.at(limit, ROUGH)
-            if abs(now.ratio - aim) <= 0.4 * margin:
-                return limit, True
-            slow = slow + 1 if abs(now.gap(aim)) > 0.5 * abs(nearest.gap(aim)) else 0
-            ends[now.ratio > aim] = now
-        return ends[0].limit, False
+    def _descent(self, glm: PenalizedGLM, chosen: Chosen) -> BoundedDescent:
+        """Return the deviance of some rows under a bound."""
+        return BoundedDescent.of(glm.objective(0.0), normals=self._normals, chosen=chosen)
 
-    def _ratio(self, limit: float, aims: Floats) -> float:
-        """Return the largest correlation at a limit, to all digits only if a bound is near."""
-        if limit == 0.0:
-            return 0.0
-        solved = self._models.at(limit, ROUGH)
-        if np.abs(solved.ratio / aims - 1.0).min() < NEAR_BOUND or not solved.point.converged:
-            solved = self._models.at(limit)
-        if not solved.point.converged:
-            raise _NoMinimumError(limit)
-        return solved.ratio
+    def _minimized(self, chosen: Chosen, r: float) -> Limit:
+        """Find the model at the limit that is chosen for a bound, and return the limit."""
+        glm, step = self._whole.ridged if r >= self._separated_from else self._whole, None
+        descent = self._descent(glm, chosen)
+        for start in self._starts(chosen, r):
+            point, step = minimize(descent, start, self.settings.max_iter)
+            if point.converged or point.separated:
+                break
+            descent = replace(descent, nearby=None)
+        assert step is not None
+        if point.separated or glm.is_flat(point):
+            self._separated_from = r
+            return self._minimized(chosen, r)
+        limit: Limit = step.lambda_
+        self._found[limit.value] = _Found(glm, point, step.multipliers)
+        if point.converged:
+            self._near[r] = point
+            if not step.multipliers.any():
+                self._whole.remember(0.0, point, glm)
+        return limit._replace(converged=point.converged)
 
-    def _guess(self, ratio: float) -> float:
-        """Return the limit for a model near the null one; 0 if no limit is small enough.
+    def _starts(self, chosen: Chosen, r: float) -> Iterator[Point]:
+        """Yield points to start from: the nearest that is known, and the null model if it fails."""
+        glm = self._whole
+        known = {value: point for value, (_, point) in glm.near.items()} | self._near
+        if known:
+            yield known[min(known, key=lambda x: abs(x - r) / (x + r))]
+        else:
+            start = glm.warm or (self._from_sample(chosen) if r < self._separated_from else None)
+            if start is not None:
+                yield start
+        yield glm.null
 
-        There the Hessian is a multiple of the identity, so that a Newton step
-        is least squares.
-        """
-        return limit_at_ratio(self.reach.normals, self._first_step, ratio)
+    def _from_sample(self, chosen: Chosen) -> Point | None:
+        """Start from the model of a sample; None without one."""
 
-    @cached_property
-    def _first_step(self) -> Floats:
-        return -self._models.null.gradient[1:] / self._models.curvature
+        def found(sample: PenalizedGLM) -> Point | None:
+            descent = self._descent(sample, chosen)
+            few, _ = minimize(descent, sample.start, SAMPLE_PASSES, SAMPLE_TOLERANCE)
+            return self._whole.point_at(few.theta) if few.converged else None
 
-    @cached_property
-    def _typical(self) -> float:
-        """The size of covariances without a bound."""
-        return float(np.abs(self.reach.normals.T @ self._first_step).max(initial=0.0))
+        return self._whole.in_samples(found)
 
     # ------------------------------------------------------------------- fits
 
-    def _fit_at(
-        self, space: PredictorSpace, point: Point, lambda_: float, theta: Floats | None = None
-    ) -> Fit:
-        self._separated.extend(self._models.flat(space, point))
-        theta = point.theta if theta is None else theta
-        before = self._models.plain(point)
-        deviance = max(before.after(theta - point.theta).deviance, 0.0)
-        if abs(deviance - before.deviance) > FORETOLD * deviance:
-            b = space.to_coefficients @ theta[1:]
-            deviance = self._models.derivatives(space.to_coefficients, float(theta[0]), b, 1)[0]
-        return self._fit(space, float(theta[0]), theta[1:], deviance, lambda_)
+    def _fit_at(self, glm: PenalizedGLM, point: Point, lambda_: float) -> Fit:
+        """Return the model at a point."""
+        (intercept,), _, (beta,) = glm.coordinates.split(point.theta[None])
+        fit = self._fit(float(intercept), beta, max(point.deviance, 0.0), lambda_)
+        return replace(fit, separation=glm.separation_at(point))
 
     def unconstrained(self) -> Fit:
         """Return the model without a bound."""
-        solved = self._models.at(np.inf)
-        return self._fit_at(self.reach, solved.point, 0.0, solved.theta)
+        return self._fit_at(*self._whole.solved(0.0), 0.0)
 
     def _within(self, limit: float) -> tuple[Fit, Status]:
+        glm = self._whole
         if limit == 0.0:
-            price, status = self._price_at_zero(self._models.null.gradient[1:])
-            return self._fit_at(self.reach, self._models.null, price), status
-        solved = self._models.at(limit)
-        price = self._price(solved.model.multipliers) if solved.is_active else 0.0
-        fit = self._fit_at(self.reach, solved.point, price, solved.theta)
-        if not solved.point.converged:
-            return fit, "not-converged"
-        return fit, "converged" if solved.is_active else "inactive"
+            price, status = self._price_at_zero(glm.null.gradient[1:] / self._unit)
+            return self._fit_at(glm, glm.null, price), status
+        if np.isinf(limit):
+            return self.unconstrained(), self._status(glm.solved(0.0)[1], "inactive")
+        if limit not in self._found:
+            self._minimized(lambda _: Limit(limit), limit)
+        found = self._found[limit]
+        price, active = float(np.abs(found.multipliers).sum()), found.multipliers.any()
+        fit = self._fit_at(found.glm, found.point, price)
+        return fit, self._status(found.point, "converged" if active else "inactive")
 
     def _fair(self) -> tuple[Fit, Status]:
-        space = self.spaces.fair
-        point, theta = self._models.unlimited(space)
-        intercept, b = float(theta[0]), space.to_coefficients @ theta[1:]
-        _, gradient, _ = self._models.derivatives(self.reach.to_coefficients, intercept, b, 1)
-        price, status = self._price_at_zero(gradient[1:])
-        fit = self._fit_at(space, point, price, theta)
-        return fit, status if point.converged else "not-converged"
+        whole, (glm, point) = self._whole, self._uncorrelated.solved(0.0)
+        theta = whole.coordinates.theta(glm.coordinates.raw(point.theta))
+        _, gradient, _ = whole.evaluated(theta, 1)[0]
+        price, status = self._price_at_zero(gradient[1:] / self._unit)
+        return self._fit_at(glm, point, price), self._status(point, status)
 
-    def separated_columns(self) -> list[str]:
-        """Name the columns whose coefficients grow without bound in some model found so far."""
-        names = self.engine.names[self.engine.n_sensitive :]
-        sizes = [np.abs(direction) for direction in self._separated]
-        separating = [k for k in range(len(names)) if any(b[k] > 0.5 * b.max() for b in sizes)]
-        return [names[k] for k in separating]
+    def _status(self, point: Point, status: Status) -> Status:
+        return status if point.converged else "not-converged"
+
+    # ----------------------------------------------------------------- starts
 
     def warm_start(self) -> Floats:
-        """Return what helps a problem on some of the rows to start."""
-        return self._models.warm_start()
+        """Return intercept and raw coefficients without a bound, for problems on other rows."""
+        return self._raw(self.unconstrained())
+
+    def _raw(self, fit: Fit) -> Floats:
+        center, intercepts, raw = fit.place
+        return np.column_stack([intercepts - raw @ center, raw])
 
     def start_from(self, warm_start: Floats | None) -> None:
         """Start from the `warm_start` of a problem on other rows."""
         if warm_start is not None:
-            self._models.start_from(warm_start)
+            self._whole.start_from(warm_start)
 
     def fold_starts(self, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
         """Return models that were found, to start others on most of the rows from."""
-        return self._models.fold_starts({solution.achieved: solution.fit for solution in solutions})
+        starts = []
+        for solution in solutions:
+            center, intercepts, raw = solution.fit.place
+            both = np.column_stack([intercepts, raw])
+            starts.append(
+                FoldStart.at(self.engine, self.family, center, both, 0.0, solution.achieved)
+            )
+        return tuple(starts)
 
     def start_near(self, starts: Iterable[FoldStart]) -> None:
         """Start from models of more rows, with the derivatives on these rows."""
-        self._models.start_near(starts)
+        start_near(self._whole, starts)
 
     @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
-        return self._models.null.deviance
+        return self._whole.null_deviance
 
     def dispersion(self, fit: Fit) -> float:
         """Return 1: the family fixes the dispersion."""
@@ -247,6 +243,27 @@ class ZafarGLMProblem(CovarianceBound):
         return self.engine.loglik(self.family, fit.deviance, 1.0)
 
 
+def largest_limit(model: QuadraticModel, ratio: float, tol: float) -> Limit:
+    """Return the largest limit up to which the minima of a model stay below a ratio.
+
+    A search over 1/c, which grows with fairness as λ does. It begins where c is a part of ‖θ‖
+    that is the ratio, if bounds did not change ‖θ‖.
+    """
+    start = ratio * float(np.linalg.norm(model.minimum(np.inf)[0][1:]))
+    if start == 0.0:
+        return Limit(np.inf)
+
+    def value(inverse: float) -> float:
+        if np.isinf(inverse):
+            return 0.0
+        return model.ratio(1.0 / inverse if inverse > 0.0 else np.inf)
+
+    profile = scan(value, 1.0 / start, np.inf, np.array([ratio]), fine=True)
+    choice = profile.choose(ratio, tol, ROOT_STEPS)
+    limit = 1.0 / choice.lambda_ if choice.lambda_ > 0.0 else np.inf
+    return Limit(limit, choice.crossings)
+
+
 def zafar_glm_problem(
     engine: Engine, family: Family, *, bound: Bound, at_zero: AtZero, tol: float, max_iter: int
 ) -> ZafarGLMProblem:
@@ -254,5 +271,5 @@ def zafar_glm_problem(
     factor = factorize(engine, engine.moments())
     space = blind_space_of(engine, factor, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
-    models = LimitedModels(engine, space.basis, family, spaces.whole, max_iter)
-    return ZafarGLMProblem(space, models, spaces, tol)
+    settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, blind=True)
+    return ZafarGLMProblem(space, spaces, family, settings)

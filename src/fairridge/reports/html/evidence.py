@@ -7,9 +7,8 @@ from typing import Literal
 
 from fairridge._typing import Floats
 from fairridge.inference import Inference
+from fairridge.metrics.intervals import CONFIDENCE
 
-# Confidence of the intervals of coefficients.
-CONFIDENCE = 0.95
 # Standard error, NaN for isolated levels, and the ends of the interval.
 CoefficientError = tuple[float, float, float]
 

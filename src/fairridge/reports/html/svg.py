@@ -14,9 +14,21 @@ from fairridge._typing import Floats
 from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import bound
 
-LEFT, RIGHT, TOP, BOTTOM = 58.0, 30.0, 14.0, 40.0
 # The last point, without any bound, stands apart from the bounds that may bind.
-BOUNDED = 0.88
+BOUNDED_SHARE = 0.88
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Room around a plot for ticks and names, in units of the drawing."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+MARGINS = Margins(left=58.0, right=30.0, top=14.0, bottom=40.0)
 
 
 @dataclass(frozen=True)
@@ -47,13 +59,13 @@ class PathScale:
     def __init__(self, bounds: Floats, width: float = 560.0) -> None:
         self.bounds, self.width, self.end = bounds, width, float(bounds[-2])
         # Where the plot ends, and how wide it is.
-        self.right, self.room = width - RIGHT, width - LEFT - RIGHT
-        self.shares = np.append(BOUNDED * bounds[:-1] / self.end, 1.0)
-        self.pixels = LEFT + self.room * self.shares
+        self.right, self.room = width - MARGINS.right, width - MARGINS.left - MARGINS.right
+        self.shares = np.append(BOUNDED_SHARE * bounds[:-1] / self.end, 1.0)
+        self.pixels = MARGINS.left + self.room * self.shares
 
     def at(self, value: float) -> float:
         """Return where any bound stands."""
-        return LEFT + self.room * BOUNDED * value / self.end
+        return MARGINS.left + self.room * BOUNDED_SHARE * value / self.end
 
     def wider(self, width: float) -> PathScale:
         """Return the same scale for a drawing of another width."""
@@ -92,7 +104,7 @@ class Plot:
     def y(self, value: float) -> float:
         """Return where a value stands."""
         share = (value - self.low) / (self.high - self.low)
-        return TOP + (self.height - TOP - BOTTOM) * (1.0 - share)
+        return MARGINS.top + (self.height - MARGINS.top - MARGINS.bottom) * (1.0 - share)
 
     def points(self, values: Floats) -> str:
         """Write a line; undefined values repeat their neighbor."""
@@ -101,13 +113,15 @@ class Plot:
 
     def axes(self, label: str, *, as_percent: bool = False) -> Html:
         """Draw ticks and names."""
-        right, bottom = self.scale.right, self.height - BOTTOM
+        right, bottom = self.scale.right, self.height - MARGINS.bottom
         parts = []
         ticks = nice_ticks(self.low, self.high)
         for tick, text in zip(ticks, tick_labels(ticks, as_percent=as_percent), strict=True):
             y = f"{self.y(tick):.1f}"
-            parts.append(straight("grid", LEFT, y, right, y))
-            parts.append(element("text", text, class_="tick end", x=LEFT - 8, y=y, dy="0.32em"))
+            parts.append(straight("grid", MARGINS.left, y, right, y))
+            parts.append(
+                element("text", text, class_="tick end", x=MARGINS.left - 8, y=y, dy="0.32em")
+            )
         bounds: list[tuple[Any, str]] = [
             (f"{self.scale.at(tick):.1f}", bound(tick)) for tick in nice_ticks(0.0, self.scale.end)
         ]
@@ -116,7 +130,7 @@ class Plot:
             parts.append(element("text", text, class_="tick middle", x=x, y=bottom + 17))
         middle, name = f"{self.scale.at(self.scale.end / 2):.1f}", "bound on unfairness, r"
         parts.append(element("text", name, class_="name middle", x=middle, y=self.height - 6))
-        return join([*parts, upright(label, (TOP + bottom) / 2)])
+        return join([*parts, upright(label, (MARGINS.top + bottom) / 2)])
 
 
 def chart(
@@ -141,21 +155,21 @@ def chart(
     body = [plot.axes(label, as_percent=as_percent)]
     if plot.low < 0.0 < plot.high:
         y = f"{plot.y(0.0):.1f}"
-        body.append(straight("zero", LEFT, y, scale.right, y))
+        body.append(straight("zero", MARGINS.left, y, scale.right, y))
     x = f"{scale.pixels[chosen]:.1f}"
     return element(
         "svg",
         element("title", title),
         body,
         [_band(plot, line) for line in lines if line.low is not None],
-        straight("chosen", x, TOP, x, height - BOTTOM),
+        straight("chosen", x, MARGINS.top, x, height - MARGINS.bottom),
         [_line(plot, line, chosen, first_view) for line in lines],
         None if mark is None else mark(plot),
-        straight("cursor", x, TOP - 6, x, height - BOTTOM),
+        straight("cursor", x, MARGINS.top - 6, x, height - MARGINS.bottom),
         class_="chart",
         role="img",
         viewBox=f"0 0 {scale.width:g} {height:g}",
-        data_left=f"{LEFT:g}",
+        data_left=f"{MARGINS.left:g}",
         data_room=f"{scale.room:g}",
         style=f"--w:{scale.width:g}",
     )

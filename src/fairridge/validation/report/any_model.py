@@ -32,7 +32,7 @@ from fairridge.validation.report.new_rows import (
 from fairridge.validation.report.record import record_of, shown, versions
 
 # Probabilities that are 0 or 1 have no logarithm.
-LEAST = 1e-15
+SMALLEST_PROBABILITY = 1e-15
 LEFT_OUT = (
     "This model is known by its predictions only. What needs a fair ridge model is left out: the "
     "price of other bounds, coefficients, the sources of unfairness, certificates, and the drift "
@@ -89,7 +89,7 @@ def _linear_predictor(model: Any, given: ScoredRows, response: Response) -> Floa
     scores = predicted(model, given.X, given.S)
     if response.classes is None:
         return scores.reshape(len(scores), 1)
-    inside = np.clip(scores, LEAST, 1.0 - LEAST)
+    inside = np.clip(scores, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
     return logit(inside[:, 1:]) if inside.shape[1] == 2 else np.log(inside)
 
 

@@ -20,7 +20,7 @@ from fairridge.data.rows import Indicators
 from fairridge.reports.html import Drift
 
 # Shares below this count as this: an empty level would be infinitely far away.
-FLOOR = 1e-4
+MIN_SHARE = 1e-4
 # Unknown levels are encoded as averages, which have no shares.
 UNKNOWN_LEVELS = "Columns are not compared: some rows have levels unknown to the model."
 NOTHING_KEPT = (
@@ -56,7 +56,7 @@ def drift_of(
         if isinstance(column, CategoricalColumn):
             shares = next(levels)
         else:
-            values, at = numbers.values[:, at], at + len(column.encoded_names)
+            values, at = numbers.values[:, at], at + column.width
             if profile is not None:
                 shares = share_between(profile.edges, values, numbers.weight)
         if profile is None:
@@ -70,7 +70,7 @@ def drift_of(
 
 def stability_index(before: Floats, now: Floats) -> float:
     """Return the population stability index, Σ (now − before) log(now/before)."""
-    old, new = np.maximum(before, FLOOR), np.maximum(now, FLOOR)
+    old, new = np.maximum(before, MIN_SHARE), np.maximum(now, MIN_SHARE)
     return float(((new - old) * np.log(new / old)).sum())
 
 

@@ -34,15 +34,15 @@ from fairridge.metrics.audit import (
     compare_groups,
 )
 from fairridge.metrics.groups import crossing
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.outcomes import Outcomes
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
-from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.rows import Step
 
 # Pairs of attributes whose groups are crossed.
-MOST_PAIRS = 6
+MAX_CROSSED_PAIRS = 6
 RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"
 
 
@@ -227,7 +227,7 @@ def crossed(
         _outcomes(audience, rule, *scored, rule.outcomes[0])
         for scored in zip(both, decided, strict=True)
     ]
-    pairs = islice(combinations(audience.rows.partitions, 2), MOST_PAIRS)
+    pairs = islice(combinations(audience.rows.partitions, 2), MAX_CROSSED_PAIRS)
     crossings, small = map(crossing, pairs), int(audience.options.small)
 
     def compared(part: Grouping, outcomes: list[Outcomes]) -> AttributeAudit:

@@ -17,9 +17,9 @@ from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
 from fairridge.metrics import WORDS
 from fairridge.metrics.dependence_shares import sensitive_span
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.share_interval import share_interval
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
-from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.validation.linear import DenseRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of

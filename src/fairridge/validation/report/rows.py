@@ -11,9 +11,10 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, in_memory
-from fairridge.estimators._choosing import quiet_fits
+from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits
 from fairridge.estimators._training import Training, engine_of
 from fairridge.families.cox_sweep import BaselineHazard
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation.evaluate import mean_and_error
@@ -23,9 +24,8 @@ from fairridge.validation.linear import DenseRows
 # Called as one more step of the work is done.
 Step = Callable[[], None]
 
-# Refits and folds are averaged: more digits of λ(r) would show nowhere.
-ROUGH = 1e-6
-INTERVAL = (2.5, 97.5)
+# Percentiles between which an interval of refits lies.
+INTERVAL = (50.0 * (1.0 - CONFIDENCE), 50.0 * (1.0 + CONFIDENCE))
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def _solve(
     """Solve on some of the rows, starting from the solution on all of them."""
     rough = clone(model)
     if hasattr(rough, "tol"):
-        rough.set_params(tol=max(rough.tol, ROUGH))
+        rough.set_params(tol=max(rough.tol, FOLD_TOLERANCE))
     with quiet_fits():
         part = rough._problem_on(engine, training.response.on(engine))
         if training.unmapped is None:

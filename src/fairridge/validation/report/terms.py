@@ -15,16 +15,16 @@ from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
 from fairridge.metrics import Attribution, Proxies, lmg, proxy_terms
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.models import Fit
 from fairridge.reports.html import ScoreTerm, Scoring, Term
-from fairridge.reports.html.evidence import CONFIDENCE
 from fairridge.search import PenalizedProblem
 from fairridge.validation import evaluate
 from fairridge.validation.report.case import Case
 
 # Coefficients that readers can still look at; the largest ones are shown.
-MOST_TERMS = 120
-MOST_ATTRIBUTES = 8
+MAX_TERMS = 120
+MAX_REPORT_ATTRIBUTES = 8
 NO_POPULATION = (
     "the interval is for the share of the variance of the linear predictor that S explains, which "
     "this definition does not bound."
@@ -66,13 +66,13 @@ def coefficient_terms(
     terms = terms_of(beta, of_X, design.predictors.names, False)
     terms.sort(key=lambda term: -float(np.abs(term.standardized).max()))
     terms = ([] if blind else terms_of(alpha, of_S, design.sensitive.names, True)) + terms
-    return tuple(terms[:MOST_TERMS]), max(0, len(terms) - MOST_TERMS)
+    return tuple(terms[:MAX_TERMS]), max(0, len(terms) - MAX_TERMS)
 
 
 def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, ...]:
     """Split R²_S over attributes at every bound; nothing if S is mapped to features."""
     encoding = training.design.sensitive
-    if not isinstance(encoding, Encoding) or len(encoding.columns) > MOST_ATTRIBUTES:
+    if not isinstance(encoding, Encoding) or len(encoding.columns) > MAX_REPORT_ATTRIBUTES:
         return ()
     basis = fits[0].basis
     covariance = basis.sensitive.scatter() / basis.weight

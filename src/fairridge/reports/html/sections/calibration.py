@@ -10,9 +10,11 @@ from fairridge.metrics import AttributeAudit, CalibrationBin
 from fairridge.reports.html.contents import Audited
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import COLORS, figure, legend, remark
-from fairridge.reports.html.svg import nice_ticks, straight, tick_labels, upright
+from fairridge.reports.html.svg import Margins, nice_ticks, straight, tick_labels, upright
 
-SIZE, LEFT, TOP, BOTTOM, RIGHT = 340.0, 56.0, 12.0, 42.0, 14.0
+# Width and height of the drawing.
+SIZE = 340.0
+MARGINS = Margins(left=56.0, right=14.0, top=12.0, bottom=42.0)
 
 
 def calibration_figure(
@@ -82,26 +84,29 @@ class _Square:
         self.low, self.high = low, high
 
     def x(self, value: float) -> float:
-        return LEFT + (SIZE - LEFT - RIGHT) * (value - self.low) / (self.high - self.low)
+        share = (value - self.low) / (self.high - self.low)
+        return MARGINS.left + (SIZE - MARGINS.left - MARGINS.right) * share
 
     def y(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)
-        return TOP + (SIZE - TOP - BOTTOM) * (1.0 - share)
+        return MARGINS.top + (SIZE - MARGINS.top - MARGINS.bottom) * (1.0 - share)
 
     def draw(self, as_percent: bool) -> list[Html]:
-        bottom, right = SIZE - BOTTOM, SIZE - RIGHT
+        bottom, right = SIZE - MARGINS.bottom, SIZE - MARGINS.right
         parts = []
         ticks = nice_ticks(self.low, self.high, 4)
         for tick, text in zip(ticks, tick_labels(ticks, as_percent=as_percent), strict=True):
             y, x = f"{self.y(tick):.1f}", f"{self.x(tick):.1f}"
             parts += [
-                straight("grid", LEFT, y, right, y),
-                element("text", text, class_="tick end", x=LEFT - 6, y=y, dy="0.32em"),
+                straight("grid", MARGINS.left, y, right, y),
+                element("text", text, class_="tick end", x=MARGINS.left - 6, y=y, dy="0.32em"),
                 element("text", text, class_="tick middle", x=x, y=bottom + 16),
             ]
         return [
             *parts,
-            straight("mark diagonal", LEFT, bottom, right, TOP),
-            element("text", "predicted", class_="name middle", x=(LEFT + right) / 2, y=SIZE - 6),
-            upright("observed", (TOP + bottom) / 2),
+            straight("mark diagonal", MARGINS.left, bottom, right, MARGINS.top),
+            element(
+                "text", "predicted", class_="name middle", x=(MARGINS.left + right) / 2, y=SIZE - 6
+            ),
+            upright("observed", (MARGINS.top + bottom) / 2),
         ]

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents, Term
-from fairridge.reports.html.evidence import CONFIDENCE, CoefficientError, coefficient_errors
+from fairridge.reports.html.evidence import CoefficientError, coefficient_errors
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import number, signed
 from fairridge.reports.html.sections.parts import (
     COLORS,
+    OPEN_ROWS,
     bar,
     figure,
     legend,
@@ -25,8 +27,7 @@ from fairridge.reports.html.sections.scoring import interval_text, scoring_part
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Line, PathScale, chart
 
-MOST_LINES = 60
-OPEN_ROWS = 24
+MAX_TERM_LINES = 60
 WITH_S = (
     "Predictors enter after what the sensitive attributes explain of them has been taken out, so "
     "that whatever depends on the sensitive attributes is in their own coefficients; the bound "
@@ -103,7 +104,7 @@ def _profile(contents: ReportContents, scale: PathScale) -> Html:
     order = sorted(
         enumerate(contents.terms),
         key=lambda item: (not item[1].sensitive, -np.abs(item[1].standardized).max()),
-    )[:MOST_LINES]
+    )[:MAX_TERM_LINES]
     lines, entries, color = [], [], 0
     for k, coef in order:
         style = "faint"

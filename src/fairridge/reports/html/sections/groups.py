@@ -15,6 +15,7 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio, signed, span
 from fairridge.reports.html.sections.calibration import calibration_figure
 from fairridge.reports.html.sections.parts import (
+    OPEN_ROWS,
     bar,
     figure,
     legend,
@@ -27,9 +28,8 @@ from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Line, PathScale, chart
 
 # Texts that move with the slider, in all tables together: about two megabytes.
-MOST_TEXTS = 160_000
-MOST_LINES = 12
-MOST_CROSSED = 24
+MAX_MOVING_TEXTS = 160_000
+MAX_GROUP_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
     # As many groups of an attribute as keep the file small.
     texts = sum(2 if column.interval else 1 for column in columns) + 1
     per_group = texts * len(contents.unfairness) * len(contents.samples)
-    maximum = int(np.clip(MOST_TEXTS / (per_group * len(audit.attributes)), 2, 40))
+    maximum = int(np.clip(MAX_MOVING_TEXTS / (per_group * len(audit.attributes)), 2, 40))
     return section(
         "groups",
         "Groups",
@@ -92,8 +92,8 @@ def _attribute(
         note,
         element(
             "div",
-            None if scale is None else _chart(contents, scale, position, shown[:MOST_LINES]),
-            calibration_figure(part, shown[:MOST_LINES], contents),
+            None if scale is None else _chart(contents, scale, position, shown[:MAX_GROUP_LINES]),
+            calibration_figure(part, shown[:MAX_GROUP_LINES], contents),
             class_="pair",
         ),
         class_="attribute",
@@ -300,7 +300,7 @@ def _intersections(contents: Audited) -> list[Html]:
 def _crossed_table(contents: Audited, crossed: Crossed) -> Html:
     decides = bool(contents.subject.rule)
     mean = percent if contents.main.audits[0].kind == "classification" else number
-    shown, note = _largest(crossed.chosen, MOST_CROSSED)
+    shown, note = _largest(crossed.chosen, OPEN_ROWS)
     head = ["Group", "Rows"]
     if decides:
         head += [term("Selected"), term("Ratio"), "Selected, no bound", "Ratio, no bound"]

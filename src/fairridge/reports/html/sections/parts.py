@@ -13,7 +13,8 @@ from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 
-COLORS = 8
+# Colors of the style sheet, and rows of a table that are shown at first.
+COLORS, OPEN_ROWS = 8, 24
 
 
 def section(identity: str, title: str, *children: Any) -> Html:

@@ -8,8 +8,6 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import section
 from fairridge.reports.html.sections.promises import population_fact
 
-MOST_NAMES = 60
-
 
 def record_section(contents: Audited) -> Html:
     """Return data, settings and versions."""
@@ -20,7 +18,7 @@ def record_section(contents: Audited) -> Html:
         ("Definition of unfairness", subject.definition or "none: the model has no bound"),
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
-        ("Predictors", listed(subject.predictors, MOST_NAMES, str)),
+        ("Predictors", listed(subject.predictors, most=60, write=str)),
         ("Selected when", subject.rule),
         *subject.record,
     )

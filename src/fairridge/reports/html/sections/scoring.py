@@ -10,8 +10,6 @@ from fairridge.reports.html.numbers import MISSING, number
 from fairridge.reports.html.sections.parts import remark, table
 from fairridge.reports.html.sections.words import term
 
-# A score computed from this many digits is right to about five.
-DIGITS = 7
 INTERCEPT = "(intercept)"
 LINKS = {
     "identity": "The prediction is this sum.",
@@ -110,5 +108,5 @@ def interval_text(known: CoefficientError | None) -> str:
 
 
 def _exact(value: float) -> str:
-    text = number(value, DIGITS)
+    text = number(value, 7)  # a score computed from this many digits is right to about five
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

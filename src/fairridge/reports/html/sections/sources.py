@@ -8,10 +8,8 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import percent
-from fairridge.reports.html.sections.parts import bar, remark, section, table
+from fairridge.reports.html.sections.parts import OPEN_ROWS, bar, remark, section, table
 from fairridge.reports.html.sections.words import term
-
-MOST_PREDICTORS = 25
 
 
 def sources_section(contents: ReportContents, board: Board) -> Html:
@@ -57,7 +55,7 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
 def _predictors(contents: ReportContents) -> list[Html | None]:
     proxies = contents.proxies
     order = np.argsort(-proxies.explained, kind="stable")
-    shown = order[:MOST_PREDICTORS].tolist()
+    shown = order[:OPEN_ROWS].tolist()
     if not shown:
         return []
     head = ["Predictor", term("S explains")]

@@ -33,6 +33,7 @@ from fairridge.reports.html.sections.promises import (
 STATUS = {
     "converged": "active: it shapes the model",
     "inactive": "inactive: it changes nothing",
+    "jumped": "active: it is met with room to spare",
     "infeasible": "cannot be met",
     "not-converged": "the search did not converge",
     "separated": "void: levels decide the response",
@@ -181,6 +182,7 @@ def _asked(contents: ReportContents) -> list[str]:
     levels = enumerated(contents.separating) if contents.separating else "some levels"
     came_to = {
         "inactive": "The bound changes nothing, because the model stays below it by itself.",
+        "jumped": "It is met with room to spare: no model of this kind lies between.",
         "infeasible": "No model of this kind meets the bound; this one comes as near as possible.",
         "not-converged": "The search did not converge, so that the figures here are provisional.",
         "separated": f"The bound is met as it is defined, and means little: {levels} decide the "

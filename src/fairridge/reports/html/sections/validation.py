@@ -18,9 +18,9 @@ from fairridge.reports.html.sections.promises import (
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
 
-STABLE, SHIFTED = 0.1, 0.25
+STABLE_PSI, SHIFTED_PSI = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
-CHANCE = 2.2
+CHANCE_FACTOR = 2.2
 WHAT = {
     "share_of_eta": "variance of the linear predictor",
     "share_of_means": "variance of the predicted means",
@@ -182,8 +182,8 @@ def _drift(contents: NewRowsContents) -> list[str]:
     if not contents.drift:
         return [contents.no_drift]
     changes = {
-        "shifted": f"have shifted (PSI of {SHIFTED} or more)",
-        "changed": f"have changed somewhat (PSI of {STABLE} or more)",
+        "shifted": f"have shifted (PSI of {SHIFTED_PSI} or more)",
+        "changed": f"have changed somewhat (PSI of {STABLE_PSI} or more)",
     }
     total, parts = len(contents.drift), []
     for change, words in changes.items():
@@ -191,20 +191,20 @@ def _drift(contents: NewRowsContents) -> list[str]:
         if names:
             parts.append(f"{len(names)} of {total} columns {words}: {listed(names, 6, str)}.")
     return parts or [
-        f"None of the {total} columns has changed much since the fit: PSI is below {STABLE}, or no "
-        "larger than chance makes it."
+        f"None of the {total} columns has changed much since the fit: PSI is below {STABLE_PSI}, "
+        "or no larger than chance makes it."
     ]
 
 
 def _change(column: Drift) -> str:
     """Name a change; few rows make the index large by themselves."""
-    if column.psi < STABLE or column.psi < CHANCE * column.by_chance:
+    if column.psi < STABLE_PSI or column.psi < CHANCE_FACTOR * column.by_chance:
         return "stable"
-    return "shifted" if column.psi >= SHIFTED else "changed"
+    return "shifted" if column.psi >= SHIFTED_PSI else "changed"
 
 
 def _drift_row(contents: NewRowsContents, column: Drift) -> list[Html | str]:
-    largest = max(contents.drift[0].psi, SHIFTED)
+    largest = max(contents.drift[0].psi, SHIFTED_PSI)
     return [
         column.name,
         bar(element("span", ratio(column.psi)), largest, column.psi),

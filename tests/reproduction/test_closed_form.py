@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairridge import FairRidgeRegressor
-from fairridge.search import orthogonal_solution
+from reproduction.closed_form import orthogonal_solution
 
 
 @pytest.fixture
@@ -54,3 +54,12 @@ def test_bad_input_is_refused(data):
         orthogonal_solution(S * 2, y, 1.0, 0.1)
     with pytest.raises(ValueError, match=r"\[0, 1\]"):
         orthogonal_solution(S, y, 1.0, 1.1)
+
+
+def test_no_penalty_is_negative():
+    rng = np.random.default_rng(0)
+    S = np.sqrt(2.0) * np.array([[1.0], [-1.0], [0.0], [0.0]])
+    for _ in range(1000):
+        a, b = rng.uniform(0.1, 3.0, 2)
+        r = a**2 / (a**2 + b**2) * (1.0 + rng.integers(-8, 9) * 2.0**-53)
+        assert orthogonal_solution(S, a * S[:, 0], b**2, r).lambda_ >= 0.0

@@ -5,7 +5,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.fairness import EqualityOfOpportunity, StatisticalParity
-from fairridge.search.joint import JointSearch
+from fairridge.search.driver import BoundSearch
 
 N = 4000
 # The last is looser than any of the unconstrained models needs.
@@ -41,7 +41,7 @@ def fitted(family, r, **options):
 @pytest.fixture
 def refuse(monkeypatch):
     """Return a function that turns the joint search off."""
-    return lambda: monkeypatch.setattr(JointSearch, "choices", lambda *_: {})
+    return lambda: monkeypatch.setattr(BoundSearch, "find", lambda *_: None)
 
 
 CASES = [

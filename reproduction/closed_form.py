@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairridge._typing import Floats
+from reproduction.settings import Floats
 
 
 class OrthogonalSolution(NamedTuple):
@@ -45,23 +45,6 @@ def orthogonal_solution(
     lambda_, alpha
         λ = 0 and the least-squares α if these meet the bound; λ = ∞ and
         α = 0 at r = 0.
-
-    See Also
-    --------
-    fairridge.FairRidgeRegressor : Any S.
-
-    References
-    ----------
-    .. [1] Scutari, Panero and Proissl (2022), section 3.2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairridge.search import orthogonal_solution
-    >>> S = np.array([[1.0], [-1.0], [1.0], [-1.0]])
-    >>> found = orthogonal_solution(S, np.array([3.0, 0.0, 2.0, -1.0]), 1.0, 0.2)
-    >>> print(found.alpha, round(float(found.lambda_), 3))
-    [0.5] 8.0
     """
     if not 0.0 <= unfairness <= 1.0:
         raise ValueError(f"unfairness={unfairness!r} must lie in [0, 1].")

@@ -1,0 +1,201 @@
+"""Which data are answered: limits on inputs, each with one error that names what to change.
+
+Within these limits every number of an answer has digits; beyond them rounding would decide,
+and a fit refuses before it searches. All of the rows are looked at once, when they are read:
+parts of them, such as folds and resamples, are not refused by themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Slab
+from fairridge.engines import Engine, has_many_sparse, is_wide
+from fairridge.families import Family
+from fairridge.models.basis import basis_on, deviation_of
+from fairridge.models.spaces.compressed import column_statistics
+
+# Ratio of two scales: that of their squares, which a penalty is added to, is then 10¹⁶, and
+# products of both still have digits of the smaller one.
+SCALE_RATIO = 1e8
+# Standard deviation over mean: below, fewer than four of the sixteen digits of a response vary.
+VARIATION_COEFFICIENT = 1e-12
+# Largest response under the log link: beyond, the next count is a matter of the last four digits.
+COUNT_LIMIT = 1e12
+# Weight over the largest weight: less than that is lost in sums of squares of all rows.
+WEIGHT_RATIO = 1e-8
+# Range of the offset: means that differ by more than e⁵⁰ ≈ 10²² do not add up in sixteen digits.
+OFFSET_RANGE = 50.0
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+_refuses: ContextVar[bool] = ContextVar("refuses", default=True)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a model does with its columns, as far as the limits depend on it."""
+
+    penalized: bool = False  # whether a penalty holds the coefficients of X
+    uses_sensitive: bool = True  # whether S has coefficients
+    offsets: tuple[str, ...] = ()  # which of "offset" and "exposure" the rows came with
+    has_penalty: bool = False  # whether the model has a `predictor_penalty` to set
+
+
+@contextmanager
+def of_parts() -> Iterator[None]:
+    """Fit to parts of rows, which are not refused: what they lack is no defect of the data."""
+    token = _refuses.set(False)
+    try:
+        yield
+    finally:
+        _refuses.reset(token)
+
+
+def require_inputs(
+    engine: Engine, family: Family, usage: Callable[[], Usage], *, standardize: bool = True
+) -> None:
+    """Raise for rows beyond the limits.
+
+    Parameters
+    ----------
+    engine : Engine
+        All rows, in memory or elsewhere.
+    family : Family
+        The family of the response.
+    usage : callable
+        Says what the model does with the columns; asked where a limit depends on it.
+    standardize : bool
+        Whether penalties see columns divided by their standard deviations.
+    """
+    if not _refuses.get():
+        return
+    if family.reads == "numbers":
+        _require_variation(engine)
+        _require_counts(engine, family)
+    _require_offset(engine, family, usage)
+    _require_weights(engine, usage)
+    if not standardize:
+        _require_units(engine, usage)
+
+
+def _require_variation(engine: Engine) -> None:
+    """Raise for a response that is neither constant nor has digits that vary."""
+    mean, deviation = _statistics(engine, of_response=True)
+    center, spread = float(mean[-1]), float(deviation[-1])
+    if 0.0 < spread < VARIATION_COEFFICIENT * abs(center):
+        raise ValueError(
+            f"the response varies by {_power(spread / abs(center))} of its mean: subtract a "
+            "constant from it, or round it."
+        )
+
+
+def _require_counts(engine: Engine, family: Family) -> None:
+    """Raise for counts and amounts that are too large."""
+    if family.link != "log" or engine.extent is None:
+        return
+    largest = float(engine.extent.high[0])
+    if largest > COUNT_LIMIT:
+        raise ValueError(
+            f"the response goes up to {largest:.3g}, and a {family.name} model takes numbers up to "
+            f"{_power(COUNT_LIMIT)}: use a larger unit."
+        )
+
+
+def _require_offset(engine: Engine, family: Family, usage: Callable[[], Usage]) -> None:
+    """Raise for offsets that make rows beyond comparison."""
+    reach = 0.0 if engine.extent is None else engine.extent.offset_range
+    if reach <= OFFSET_RANGE:
+        return
+    remedy, given = "correct these rows, or leave them out.", usage().offsets
+    if given == ("exposure",):
+        raise ValueError(f"exposures differ by a factor of {_power(1.0, reach)}: {remedy}")
+    name = "offset and log(exposure) go" if "exposure" in given else "offset goes"
+    if given == ("offset",) and family.link == "log":
+        remedy = f"pass exposures as exposure=…, {remedy}"
+    raise ValueError(
+        f"{name} over {reach:.3g} units of the linear predictor, more than {OFFSET_RANGE:g}: "
+        f"{remedy}"
+    )
+
+
+def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
+    """Raise if fewer rows have weight than there are coefficients that no penalty holds."""
+    rows = engine.n_rows if engine.extent is None else engine.extent.rows_above(WEIGHT_RATIO)
+    if rows >= engine.n_rows:
+        return
+    model, q, width = usage(), engine.n_sensitive, len(engine.names)
+    free = 1 + q * model.uses_sensitive + (width - q) * (not model.penalized)
+    if rows >= free:
+        return
+    settable = model.has_penalty and not model.penalized
+    remedy = "set predictor_penalty" if settable else "leave columns out"
+    raise ValueError(
+        f"these weights leave {rows:,} row{'s'[: rows > 1]} for {free:,} coefficients: the other "
+        f"{engine.n_rows - rows:,} have less than {_power(WEIGHT_RATIO)} of the largest weight; "
+        f"{remedy}, or correct the weights."
+    )
+
+
+def _require_units(engine: Engine, usage: Callable[[], Usage]) -> None:
+    """Raise for columns under one penalty whose units differ too much."""
+    deviation = _statistics(engine)[1][: len(engine.names)]
+    large, small, ratio = _extremes(deviation)
+    if ratio > SCALE_RATIO and not (usage().penalized or _takes_shortest(engine)):
+        large, small, ratio = _extremes(deviation[: engine.n_sensitive])
+    if ratio > SCALE_RATIO:
+        raise ValueError(
+            f"columns {_named(engine, large, small)} differ by {_power(ratio)} in scale; change a "
+            "unit, or use standardize=True."
+        )
+
+
+def _extremes(deviation: Floats) -> tuple[int, int, float]:
+    """Return which columns vary most and least, apart from constants, and the ratio of both."""
+    varies = np.flatnonzero((deviation > 0.0) & np.isfinite(deviation))
+    if not varies.size:
+        return 0, 0, 1.0
+    large, small = (int(varies[find(deviation[varies])]) for find in (np.argmax, np.argmin))
+    return large, small, float(deviation[large] / deviation[small])
+
+
+def _takes_shortest(engine: Engine) -> bool:
+    """Whether several β fit X alike, so that the shortest is taken, as under a penalty."""
+    if is_wide(engine):
+        return True
+    n_targets = len(engine.moments().mean) - len(engine.names)
+    predictors = basis_on(engine, standardize=True, n_targets=n_targets).predictors
+    return predictors.rank < int(np.count_nonzero(predictors.squares()))
+
+
+def _statistics(engine: Engine, *, of_response: bool = False) -> tuple[Floats, Floats]:
+    """Return means and standard deviations of [S, X] and y, or some; 0 for constants."""
+    if is_wide(engine) or has_many_sparse(engine):  # no matrix of the columns is formed
+        pieces = (Slab(engine.rows.targets),) if of_response else engine.rows.columns
+        mean, squares = column_statistics(pieces, engine.weights)
+        return mean, deviation_of(squares, mean, float(engine.weights.sum()))
+    moments = engine.moments()  # which a fit asks for in any case
+    deviation = deviation_of(np.diag(moments.scatter), moments.mean, moments.weight)
+    return moments.mean, deviation
+
+
+def _named(engine: Engine, first: int, second: int) -> str:
+    """Name two columns, and whether they are of S or of X."""
+    roles = ["S" if k < engine.n_sensitive else "X" for k in (first, second)]
+    one, other = (repr(engine.names[k]) for k in (first, second))
+    if roles[0] == roles[1]:
+        return f"{one} and {other} of {roles[0]}"
+    return f"{one} of {roles[0]} and {other} of {roles[1]}"
+
+
+def _power(number: float, log: float = 0.0) -> str:
+    """Write the power of ten that is nearest to number·e^log."""
+    exponent = round(math.log10(number) + log / math.log(10.0))
+    return "10" + str(exponent).translate(SUPERSCRIPTS)

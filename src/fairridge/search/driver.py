@@ -1,0 +1,353 @@
+"""λ(r) and the coefficients found together, in few passes over the rows.
+
+A search that tries one λ after another needs the minimum at each of them. But one
+pass at any θ shows, for every λ at once, where Newton's method goes from there
+(`LocalModel`), and to second order which value the definition has there. So the bound is
+searched for among these predicted models, which costs small matrices only; the next pass
+is made at the one that meets it. λ and θ converge together, quadratically while
+Hessians are new.
+
+The driver is the same for every family, definition and size; a kind of penalty states
+what is predicted (`BoundSearch`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.search.penalized_glm import SAMPLE_PASSES, PenalizedGLM
+from fairridge.search.problem import Choice
+from fairridge.search.scan import PenaltyProfile
+from fairridge.solvers import Point, minimize
+from fairridge.solvers.extrapolation import extrapolation_along
+from fairridge.solvers.local_model import REPEATED_EQUATION, LocalModel
+from fairridge.solvers.newton import Step
+
+# Predicted models on a grid of λ: per decade, and decades beyond where models change.
+GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
+# Steps of the root search among predicted models.
+ROOT_STEPS = 100
+# Part of the tolerance of a bound that its prediction may be off by.
+PREDICTED_TOLERANCE = 1e-2
+# Decrease that may be left on a sample, relative to the deviance.
+ROUGH_START = 1e-3
+# Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
+# step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
+LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
+# What a Hessian costs at most, in passes without it, to have one at every new bound.
+AFFORDABLE_HESSIAN = 4.0
+# Bounds from which the next one is extrapolated.
+MILESTONES = 4
+# Penalty, in typical ones, beyond which what it penalizes counts as held: the objective would
+# see nothing else.
+STIFF = 100.0
+# Relative difference of two λ by which models are differentiated.
+DIFFERENCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Found:
+    """The model at a bound."""
+
+    lambda_: Any
+    point: Point
+    crossings: int = 1
+
+
+@dataclass(frozen=True)
+class _Milestone:
+    """A model at one bound of a path, and how it moves with √r."""
+
+    place: float  # √r
+    point: Point
+    slope: Floats  # derivative of θ in √r
+    # Multipliers, if there are any, and their derivative.
+    multipliers: Floats
+    of_multipliers: Floats
+
+
+class BoundSearch(ABC):
+    """Finds λ(r) for one bound after another; what differs between penalties is abstract."""
+
+    def __init__(self, glm: PenalizedGLM) -> None:
+        self.glm = glm
+        self._milestones: dict[float, _Milestone] = {}
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether a sample keeps Hessians near for little."""
+        return self.glm.sample is not None and self.glm.engine.hessian_cost >= COSTLY_HESSIAN
+
+    def has_lost_curvature(self, lambda_: Any, point: Point) -> bool:
+        """Whether there is a limit at infinity, for all we see."""
+        return self.glm.is_flat(point)
+
+    @property
+    @abstractmethod
+    def typical(self) -> float:
+        """The λ at which penalty and curvature balance at the null model."""
+
+    @property
+    @abstractmethod
+    def null(self) -> Point:
+        """The null model."""
+
+    @abstractmethod
+    def local(self, point: Point, damping: float = 0.0, origin: float = 0.0) -> LocalModel | None:
+        """Return the minima at all λ, as a pass shows them."""
+
+    @abstractmethod
+    def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
+        """Return the definition at several λ, as a pass predicts it."""
+
+    @abstractmethod
+    def evaluated(self, before: Point, theta: Floats, order: int, step: Step | None) -> Point:
+        """Make a pass at θ."""
+
+    @abstractmethod
+    def objective(self, point: Point, step: Step) -> float:
+        """Return the penalized deviance at a point, for the λ of a step."""
+
+    @abstractmethod
+    def step(self, point: Point, local: LocalModel, lambda_: Any) -> Step:
+        """Return the step to a λ, and what it promises."""
+
+    @abstractmethod
+    def finished(self, point: Point, step: Step) -> Point:
+        """Return the point after a last step, which is not evaluated."""
+
+    @abstractmethod
+    def on(self, sample: PenalizedGLM) -> BoundSearch:
+        """Return the same search on other rows."""
+
+    # -------------------------------------------------------------------- bounds
+
+    def find(self, r: float, tol: float, max_iter: int) -> Found | None:
+        """Return the model at a bound; None if there is doubt."""
+        failed: Found | None = None
+        for start in self._starts(r):
+            descent = BoundDescent(self, r, tol)
+            try:
+                point, step = minimize(descent, start, max_iter)
+            except np.linalg.LinAlgError:
+                continue
+            if step is None:
+                continue
+            found = Found(step.lambda_, point, descent.crossings)
+            if point.converged:
+                self._remember(r, found)
+                return found
+            if point.separated or self.has_lost_curvature(step.lambda_, point):
+                failed = replace(found, point=replace(point, separated=True))
+                break
+        return failed
+
+    def _starts(self, r: float) -> Iterator[Point]:
+        """Yield points to start from: the nearest that is known, and the null model if it fails."""
+        first = self._first(r)
+        if first is not None:
+            yield first
+        yield self.null
+
+    def _first(self, r: float) -> Point | None:
+        """Return a point near the model at a bound, if there is one."""
+        glm = self.glm
+        if glm.near:
+            return self._from_fold(r)
+        if self._milestones:
+            return self._continued(r)
+        if glm.warm is not None:
+            return self.evaluated(self.null, glm.warm.theta, 2, None)
+        return self._from_sample(r)
+
+    def _from_sample(self, r: float) -> Point | None:
+        """Return the model of a sample; None without one, or if it is worse than none."""
+
+        def found(sample: PenalizedGLM) -> Point | None:
+            search = self.on(sample)
+            few, step = minimize(
+                BoundDescent(search, r, 0.0), search.null, SAMPLE_PASSES, ROUGH_START
+            )
+            if not few.converged or step is None:
+                return None
+            # A large sample knows the Hessian of all rows well enough.
+            large = sample.engine.n_rows > LARGE_SAMPLE * len(few.theta)
+            order = 1 if large and self.glm.engine.hessian_cost > COSTLY_HESSIAN else 2
+            point = self.evaluated(self.null, few.theta, order, step)
+            better = self.objective(point, step) < self.objective(self.null, step)
+            return point if better else None
+
+        return self.glm.in_samples(found)
+
+    def _from_fold(self, r: float) -> Point:
+        """Take the first step unseen from a model of more rows, whose value was nearest to r."""
+        near = self.glm.near
+        lambda_, point = near[min(near, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
+        step = self.glm.objective(lambda_).propose(point)
+        return self.evaluated(point, point.theta + step.change, 2, None)
+
+    def _continued(self, r: float) -> Point:
+        """Go on from the bounds that are nearest, in √r: the size of α, and smooth up to r = 0."""
+        places = sorted(self._milestones, key=lambda x: abs(np.sqrt(x) - np.sqrt(r)))[:MILESTONES]
+        behind = [self._milestones[x] for x in places[::-1]]
+        weights, slopes = extrapolation_along(
+            np.array([one.place for one in behind]), float(np.sqrt(r))
+        )
+        behind = behind[-len(weights) :]
+        theta = weights @ [one.point.theta for one in behind]
+        theta = theta + slopes @ [one.slope for one in behind]
+        multipliers = weights @ [one.multipliers for one in behind]
+        multipliers = multipliers + slopes @ [one.of_multipliers for one in behind]
+        last = behind[-1]
+        affordable = self.glm.engine.hessian_cost < AFFORDABLE_HESSIAN
+        order = 2 if affordable else 1
+        step = Step(np.zeros_like(theta), 0.0, multipliers=self.unpacked(multipliers))
+        point = self.evaluated(last.point, np.asarray(theta), order, step)
+        # A polynomial may lead astray.
+        near = point if point.deviance < self.null.deviance else last.point
+        return replace(near, passes=0)
+
+    def _remember(self, r: float, found: Found) -> None:
+        """Keep a model, and how it moves with the bound."""
+        lambda_, point = found.lambda_, found.point
+        if not (np.ndim(lambda_) == 0 and 0.0 < lambda_ < np.inf):
+            return
+        local = self.local(point, origin=0.0) or self.local(point, origin=0.5 * lambda_)
+        if local is None:
+            return
+        beside = lambda_ * np.array([1.0 - DIFFERENCE, 1.0 + DIFFERENCE])
+        roots = np.sqrt(np.maximum(self.predicted(point, local, beside), 0.0))
+        low, high = local.changes(beside)
+        if roots[0] == roots[1]:
+            return
+        change = roots[1] - roots[0]
+        low_multipliers, here, high_multipliers = (
+            self.packed(local, x) for x in (beside[0], lambda_, beside[1])
+        )
+        self._milestones[r] = _Milestone(
+            float(np.sqrt(r)),
+            point,
+            (high - low) / change,
+            here,
+            (high_multipliers - low_multipliers) / change,
+        )
+
+    # What is penalized may bend, and then the multipliers of a bound are extrapolated, too.
+
+    def packed(self, local: LocalModel, lambda_: float) -> Floats:
+        """Return multipliers at a λ as one vector; empty if there are none."""
+        return np.zeros(0)
+
+    def unpacked(self, multipliers: Floats) -> Any:
+        """Return them as a step has them."""
+        return None
+
+
+class BoundDescent:
+    """Newton's method whose every step goes to the λ at which a bound is predicted to be met."""
+
+    def __init__(self, search: BoundSearch, r: float, tol: float) -> None:
+        self._search, self._r, self._tol = search, r, tol
+        self._at: Floats | None = None
+        self._lambda: Any = np.inf
+        self.crossings = 1
+
+    @property
+    def unit(self) -> float:
+        """What decreases are measured in."""
+        return self._search.glm.unit
+
+    @property
+    def typical(self) -> Floats:
+        """Second derivatives of the deviance at the null model."""
+        return self._search.glm.typical_curvature
+
+    @property
+    def hessian_cost(self) -> float:
+        """What a pass with the Hessian costs, in passes without it."""
+        cost = self._search.glm.engine.hessian_cost
+        return cost if self.has_sample else max(cost, COSTLY_HESSIAN)
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether a sample keeps Hessians near for little."""
+        return self._search.has_sample
+
+    def propose(self, point: Point, damping: float, before: float) -> Step | None:
+        """Return the step to the λ that meets the bound."""
+        local = self._local(point, 0.0)
+        if local is not None and point.theta is not self._at:
+            lambda_ = self._choose(point, local, before)
+            if lambda_ is None:
+                return None
+            self._at, self._lambda = point.theta, lambda_
+        if damping > 0.0:
+            local = self._local(point, damping)
+        return None if local is None else self._search.step(point, local, self._lambda)
+
+    def _local(self, point: Point, damping: float) -> LocalModel | None:
+        """Return a local model with a minimum, under the penalty of the last step if need be."""
+        local = self._search.local(point, damping)
+        if local is not None:
+            return local
+        origin = min(float(np.max(self._lambda)), STIFF * self._search.typical)
+        return self._search.local(point, damping, origin)
+
+    def _choose(self, point: Point, local: LocalModel, before: float) -> Any:
+        """Choose λ among the models that a pass predicts; None if there is doubt."""
+        if self._r == 0.0:
+            return np.inf
+        choice = predicted_choice(
+            lambda x: self._search.predicted(point, local, x),
+            local,
+            self._r,
+            PREDICTED_TOLERANCE * self._tol,
+        )
+        self.crossings = choice.crossings
+        return choice.lambda_ if choice.met and choice.lambda_ < np.inf else None
+
+    def value(self, point: Point, step: Step) -> float:
+        """Return the penalized deviance."""
+        return self._search.objective(point, step)
+
+    def evaluate(self, before: Point, step: Step, order: int) -> Point:
+        """Make a pass after a step."""
+        return self._search.evaluated(before, before.theta + step.change, order, step)
+
+    def finish(self, point: Point, step: Step) -> Point:
+        """Return the point after a last step."""
+        return self._search.finished(point, step)
+
+    def has_lost_curvature(self, point: Point) -> bool:
+        """Whether there is a limit at infinity, for all we see."""
+        return self._search.has_lost_curvature(self._lambda, point)
+
+
+def predicted_choice(predicted: Any, local: LocalModel, r: float, tol: float) -> Choice:
+    """Choose λ(r) among the models that one pass predicts, from `predicted(lambdas)`."""
+    rates = local.rates[local.rates > REPEATED_EQUATION * local.rates.max(initial=0.0)]
+    if not rates.size:
+        return Choice.UNCONSTRAINED
+    # 1/(2t) halves a direction.
+    low = -np.log10(2.0 * rates.max()) - DECADES_BELOW
+    high = -np.log10(2.0 * rates.min()) + DECADES_ABOVE
+    grid = np.logspace(low, high, int(GRID_DENSITY * (high - low)) + 1)
+    least = max(local.least, 0.0)
+    grid = grid[grid > least] if least > 0.0 else np.append(0.0, grid)
+
+    def values(lambdas: Floats) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):  # far away models may be anything
+            found = predicted(lambdas)
+        return np.where(np.isfinite(found), found, np.finfo(np.float64).max)
+
+    on_grid = values(grid)
+    if grid[0] > 0.0 and not (on_grid > r).any():
+        return Choice(float(grid[0]), "converged")
+    profile = PenaltyProfile(lambda x: float(values(np.array([x]))[0]), grid, on_grid)
+    return profile.choose(r, tol, ROOT_STEPS)

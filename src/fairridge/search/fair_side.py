@@ -1,0 +1,96 @@
+"""A bound on means from the fair side: minima are followed as λ falls.
+
+On data that are nearly separated, means under a strict bound have better minima near the
+null model than near the model without a bound. And minima may jump over a bound: then no
+minimum has the share r, and the bound is met with what is left of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fairridge.search.driver import Found
+from fairridge.search.mean_search import MeanSearch
+from fairridge.solvers import Point
+
+# λ, in typical ones, whose minimum is another start: for a bound of zero, and for others.
+STRICT_RESTART, RESTART = 100.0, 1.0
+# The first λ of a way, the factor to the next, and the largest and the least.
+FIRST, FACTOR, LARGEST, LEAST = 15.0, 5.0, 1e6, 1e-6
+# Decrease, relative to the deviance, that may be left at a minimum on the way, and passes to it.
+ROUGH_TOLERANCE, ROUGH_PASSES = 1e-6, 50
+# How often the λ between a share that is too large and one that is not is halved, in logarithms.
+BISECTIONS = 8
+
+
+class Side(NamedTuple):
+    """A minimum on the way."""
+
+    lambda_: float
+    point: Point
+
+    @property
+    def share(self) -> float:
+        """What S explains of its means."""
+        at = self.point.beside
+        return float(at.explained @ at.explained) / at.variance if at.variance > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class FairSide:
+    """The search for one bound."""
+
+    search: MeanSearch
+    r: float
+    tol: float
+
+    def restarted(self) -> Found | None:
+        """Return what another start than the null model leads to."""
+        multiple = RESTART if self.r > 0.0 else STRICT_RESTART
+        side = self._at(multiple * self.search.typical, self.search.null)
+        if side.point.separated:
+            return Found(side.lambda_, side.point)
+        return self.search.to_bound(self.r, self.tol, side.point) if side.point.converged else None
+
+    def found(self) -> Found | None:
+        """Return the model at the bound, or the last one before minima jump over it.
+
+        None if no λ meets the bound. A model that has lost its curvature is returned as it is.
+        """
+        largest = LARGEST * self.search.typical
+        # Means that shrink to constants may have a share with a limit.
+        if self._at(largest, self.search.null).share > self.r:
+            return None
+        fair = free = self._at(FIRST * self.search.typical, self.search.null)
+        while fair.share > self.r and fair.lambda_ < largest:
+            free, fair = fair, self._at(FACTOR * fair.lambda_, fair.point)
+        if fair.share > self.r:
+            return None
+        while free.share <= self.r and free.lambda_ > LEAST * self.search.typical:
+            fair, free = free, self._at(free.lambda_ / FACTOR, free.point)
+        for side in (fair, free):
+            if side.point.separated:
+                return Found(side.lambda_, side.point)
+        if free.share <= self.r:
+            return Found(0.0, self.search.at_penalty(0.0, free.point))
+        return self._between(fair, free)
+
+    def _between(self, fair: Side, free: Side) -> Found:
+        """Search between a model that meets the bound and one that does not."""
+        for attempt in range(BISECTIONS):
+            for side in (fair, free) if attempt == 0 else (fair,):
+                found = self.search.to_bound(self.r, self.tol, side.point)
+                # The same branch of minima, and not one far away.
+                if found is not None and fair.lambda_ >= found.lambda_ >= free.lambda_:
+                    return found
+            middle = self._at(float(np.sqrt(fair.lambda_ * free.lambda_)), fair.point)
+            fair, free = (middle, free) if middle.share <= self.r else (fair, middle)
+        return Found(fair.lambda_, self.search.at_penalty(fair.lambda_, fair.point))
+
+    def _at(self, lambda_: float, start: Point) -> Side:
+        point = self.search.at_penalty(lambda_, start, ROUGH_TOLERANCE, ROUGH_PASSES)
+        # Shares of small means are no guess: a short pass measures those after the last step.
+        return Side(lambda_, self.search.evaluated(point, point.theta, 1, None))

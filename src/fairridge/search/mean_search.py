@@ -1,0 +1,284 @@
+"""Bounds on what S explains of predicted means, for the driver.
+
+What λ penalizes, a(θ), bends, and so do the totals c(θ) that are held at zero: their second
+derivatives, times the multipliers of the last step, are part of the Hessian, which makes
+this Newton's method for all equations in θ, multipliers and λ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from fairridge._typing import Floats
+from fairridge.search.driver import STIFF, BoundDescent, BoundSearch, Found
+from fairridge.search.mean_sums import BoundedMeans, MeansAt, Multipliers
+from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.solvers import Point, minimize
+from fairridge.solvers.local_model import LocalModel, local_model
+from fairridge.solvers.newton import CONVERGENCE_TOLERANCE, Step
+
+# How firmly totals are held, in units of the curvature of the deviance.
+STIFF_TOTALS = 10.0
+# Part of the deviation of the means below which no step is trusted to bring it.
+LEAST_DEVIATION = 0.5
+# Sweeps over attributes that have bounds of their own, and steps of the root of each.
+SWEEPS = 200
+
+
+class MeanSearch(BoundSearch):
+    """One bound on what all of S explains of the means."""
+
+    def __init__(self, glm: PenalizedGLM, means: BoundedMeans) -> None:
+        super().__init__(glm)
+        self.means = means
+
+    def on(self, sample: PenalizedGLM) -> MeanSearch:
+        """Return the same search on other rows."""
+        return MeanSearch(sample, self.means.on(sample))
+
+    @property
+    def has_sample(self) -> bool:
+        """Return False: a sample's Hessian has no second derivatives of the means."""
+        return False
+
+    @cached_property
+    def _fixed(self) -> Floats:
+        return self.glm.fixed_at(0.0)
+
+    @cached_property
+    def null(self) -> Point:
+        """The null model."""
+        return self.means.at(self.glm.start.theta, self.means.no_multipliers())
+
+    @cached_property
+    def typical(self) -> float:
+        """The λ at which penalty and curvature balance at the null model."""
+        J = self.null.beside.jacobian
+        rate = float((J**2 / self.glm.typical_curvature).sum(axis=1).max(initial=0.0))
+        return 0.5 / rate if rate > 0.0 else 1.0
+
+    def at_penalty(
+        self,
+        lambda_: float,
+        start: Point,
+        tolerance: float = CONVERGENCE_TOLERANCE,
+        max_iter: int | None = None,
+    ) -> Point:
+        """Return the minimum at a λ."""
+        descent, start = FixedPenalty(self, lambda_), replace(start, passes=0)
+        return minimize(descent, start, max_iter or self.glm.max_iter, tolerance)[0]
+
+    def to_bound(self, r: float, tol: float, start: Point) -> Found | None:
+        """Return the model at a bound from one start; None if that fails."""
+        descent = BoundDescent(self, r, tol)
+        point, step = minimize(descent, replace(start, passes=0), self.glm.max_iter)
+        if step is None or not point.converged:
+            return None
+        return Found(step.lambda_, point, descent.crossings)
+
+    def _from_fold(self, r: float) -> Point:
+        near = self.glm.near
+        _, point = near[min(near, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
+        return self.evaluated(self.null, point.theta, 2, None)
+
+    def packed(self, local: LocalModel, lambda_: float) -> Floats:
+        """Return multipliers at a λ as one vector."""
+        return np.concatenate(local.multipliers(lambda_))
+
+    def unpacked(self, multipliers: Floats) -> Multipliers:
+        """Return them as a step has them."""
+        return Multipliers(*np.split(multipliers, [len(self.null.beside.explained)]))
+
+    # --------------------------------------------------------------------- models
+
+    def local(self, point: Point, damping: float = 0.0, origin: float = 0.0) -> LocalModel | None:
+        """Return the minima at all λ, as a pass shows them."""
+        at: MeansAt = point.beside
+        H = point.hessian + 2.0 * self._fixed
+        if damping > 0.0:
+            H[np.diag_indices_from(H)] += damping * self.glm.typical_curvature
+        gradient = point.gradient + 2.0 * self._fixed @ point.theta
+        if origin > 0.0:  # what is held may bend downward, which no step sees
+            firm = 2.0 * self._stiff_totals * at.of_excess.T
+            H, gradient = H + firm @ at.of_excess, gradient + firm @ at.excess
+        held = at.excess, at.of_excess
+        penalized, origin = (at.explained, at.jacobian), min(origin, self._stiff)
+        return local_model(H, gradient, penalized, held, origin, self.glm.typical_curvature)
+
+    @property
+    def _stiff(self) -> float:
+        return STIFF * self.typical
+
+    def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
+        """Return R² of the means at several λ; their deviation is taken as linear in θ."""
+        at: MeansAt = point.beside
+        changes = local.changes(lambdas)
+        explained = (local.remaining(lambdas) ** 2).sum(axis=1)
+        if at.variance > 0.0:
+            return np.asarray(explained / self._variance_after(at, changes))
+        # Next to the null model means are linear in the scores, and their variance is
+        # proportional to what the deviance falls by: with the factor of scores that S explains.
+        falls = ((changes @ point.hessian) * changes).sum(axis=1)
+        return np.asarray(explained / np.maximum(local.rates.max() * falls, 1e-300))
+
+    def _variance_after(self, at: MeansAt, changes: Floats) -> Floats:
+        """Return the variance of the means after changes (rows)."""
+        deviation = 1.0 + 0.5 * (changes @ at.slope) / at.variance
+        return np.asarray(at.variance * np.maximum(deviation, LEAST_DEVIATION) ** 2)
+
+    def step(self, point: Point, local: LocalModel, lambda_: Any) -> Step:
+        """Return the step to a λ, or to those of several forms, and what it promises."""
+        if np.ndim(lambda_) == 0:
+            change = local.changes(np.array([lambda_]))[0]
+            pi, nu = local.multipliers(lambda_)
+        else:
+            pi = _multipliers(local, self.of_rows(lambda_))[0]
+            change, nu = local.under(pi)
+        at: MeansAt = point.beside
+        stiffness = np.minimum(self.of_rows(lambda_), self._stiff)
+        slope = at.jacobian @ change
+        bent = (point.hessian + 2.0 * self._fixed) @ change
+        decrease = float(change @ bent) + 2.0 * float(stiffness @ slope**2)
+        return Step(change, abs(decrease), lambda_, multipliers=Multipliers(pi, nu))
+
+    def of_rows(self, lambda_: Any) -> Floats:
+        """Return λ for every element of a."""
+        if np.ndim(lambda_) == 0:
+            return np.full(len(self.null.beside.explained), float(lambda_))
+        sizes = [rows.stop - rows.start for rows in self.means.rows_of]
+        return np.repeat(np.asarray(lambda_, dtype=np.float64), sizes)
+
+    def objective(self, point: Point, step: Step) -> float:
+        """Return the penalized deviance at a point, with totals held: an augmented Lagrangian.
+
+        Under a stiff penalty a is held at π/(2λ) in the same way, so that its bends do not
+        shorten steps.
+        """
+        at, multipliers = point.beside, step.multipliers
+        lambdas = self.of_rows(step.lambda_)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            pi = multipliers.of_explained
+            aim = np.where(lambdas > 0.0, pi / (2.0 * lambdas), 0.0)
+            missed = at.explained - aim
+            value = float(pi @ at.explained + np.minimum(lambdas, self._stiff) @ missed**2)
+            value += float(multipliers.of_totals @ at.excess)
+            value += self._stiff_totals * float(at.excess @ at.excess)
+        return point.deviance + float(point.theta @ self._fixed @ point.theta) + value
+
+    @cached_property
+    def _stiff_totals(self) -> float:
+        G = self.null.beside.of_excess
+        rate = float((G**2 / self.glm.typical_curvature).sum(axis=1).max(initial=0.0))
+        return STIFF_TOTALS / rate if rate > 0.0 else 0.0
+
+    def evaluated(self, before: Point, theta: Floats, order: int, step: Step | None) -> Point:
+        """Make a pass at θ."""
+        known: MeansAt | None = before.beside
+        multipliers = self.means.no_multipliers() if known is None else known.multipliers
+        if step is not None and isinstance(step.multipliers, Multipliers):
+            multipliers = step.multipliers
+        found = self.means.at(theta, multipliers, before if order == 1 else None)
+        return replace(found, passes=before.passes + 1)
+
+    def finished(self, point: Point, step: Step) -> Point:
+        """Return the point after a last step; a pass follows that measures it."""
+        at: MeansAt = point.beside
+        if step.decrease <= CONVERGENCE_TOLERANCE * self.glm.unit:
+            return replace(point, converged=True)  # the null model stays what it is, exactly
+        moved = replace(
+            at,
+            explained=at.explained + at.jacobian @ step.change,
+            excess=at.excess + at.of_excess @ step.change,
+            variance=at.variance + float(at.slope @ step.change),
+            multipliers=step.multipliers,
+        )
+        return replace(point.after(step.change), converged=True, beside=moved)
+
+    def has_lost_curvature(self, lambda_: Any, point: Point) -> bool:
+        """Whether a direction has lost its curvature since the null model.
+
+        Means bend upward and downward: the deviance itself is looked at if there is a doubt.
+        """
+        if self.glm.ridge > 0.0:
+            return False
+        J = point.beside.jacobian
+        stiffness = np.minimum(self.of_rows(lambda_), self._stiff)[:, None]
+        bent = 2.0 * J.T @ (stiffness * J)
+        if not self.glm.is_flat(replace(point, hessian=point.hessian + bent)):
+            return False
+        plain = self.glm.point_at(point.theta)
+        return self.glm.is_flat(replace(plain, hessian=plain.hessian + bent))
+
+
+class FixedPenalty(BoundDescent):
+    """Newton's method at one λ."""
+
+    def __init__(self, search: BoundSearch, lambda_: float) -> None:
+        super().__init__(search, 1.0, 0.0)
+        self._lambda = lambda_
+
+    def _choose(self, point: Point, local: LocalModel, before: float) -> float | None:
+        return self._lambda
+
+
+class BoundsOfAttributes(BoundDescent):
+    """Newton's method to the λ of several attributes at which each meets a bound of its own."""
+
+    def __init__(self, search: MeanSearch, limits: Floats, tol: float) -> None:
+        super().__init__(search, 1.0, tol)
+        self._limits, self._means = limits, search
+        self._lambda: Any = np.where(limits > 0.0, 0.0, np.inf)
+
+    def _choose(self, point: Point, local: LocalModel, before: float) -> Any:
+        """Solve for one λ after the other; those whose bounds hold without it are zero."""
+        lambdas, limits, search = np.array(self._lambda), self._limits, self._means
+        at: MeansAt = point.beside
+        if not at.variance > 0.0:
+            return np.where(limits < 1.0, search.typical, 0.0) if not lambdas.any() else lambdas
+        rows_of = search.means.rows_of
+
+        def excess(j: int, x: float) -> float:
+            trial = lambdas.copy()
+            trial[j] = x
+            pi, left = _multipliers(local, search.of_rows(trial))
+            variance = search._variance_after(at, local.under(pi)[0][None])[0]
+            return float(left[rows_of[j]] @ left[rows_of[j]]) / variance - limits[j]
+
+        for _ in range(SWEEPS):
+            old = lambdas.copy()
+            for j in np.flatnonzero(limits > 0.0):
+                lambdas[j] = _root(lambda x, j=j: excess(j, x), lambdas[j] or search.typical)
+            finite = np.isfinite(lambdas)
+            if np.abs(lambdas - old)[finite].max(initial=0.0) <= 1e-13 * lambdas[finite].max(
+                initial=0.0
+            ):
+                break
+        return lambdas
+
+
+def _root(excess: Any, start: float) -> float:
+    """Return the λ at which a share meets its bound; 0 if it does without."""
+    if excess(0.0) <= 0.0:
+        return 0.0
+    low, high = start, start
+    while excess(high) > 0.0 and high < 1e20 * start:
+        low, high = high, 4.0 * high
+    while excess(low) <= 0.0 and low > 1e-20 * start:
+        low, high = 0.25 * low, low
+    return float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14, disp=False))
+
+
+def _multipliers(local: LocalModel, lambdas: Floats) -> tuple[Floats, Floats]:
+    """Return π under a λ for each element of a, and what is left of a."""
+    T = (local.turn * local.rates) @ local.turn.T
+    free = local.turn @ local.penalized
+    pi, used = np.zeros(len(lambdas)), lambdas > 0.0
+    if used.any():
+        soft = np.diag(0.5 / lambdas[used])
+        pi[used] = np.linalg.lstsq(T[np.ix_(used, used)] + soft, free[used], rcond=1e-13)[0]
+    return pi, free - T @ pi

@@ -1,0 +1,204 @@
+"""Models of many rows start from a sample of them.
+
+What is found on a sample is a start and nothing else. A sample that misleads costs
+passes over the rows, never the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.engines import Engine, binary_columns
+from fairridge.families import Family
+from fairridge.families.sums import GLMSums, RowFunction
+from fairridge.models.spaces import Space
+from fairridge.search.penalized_glm import PenalizedGLM, Start, Values
+from fairridge.search.problem import ModelSettings
+from fairridge.solvers import Point
+from fairridge.solvers.spectrum import is_definite
+
+# Numbers in [S, X] below which a model is not worth a sample of the rows.
+SMALL_DATA = 400_000
+# Rows of a sample for each column at least, and events among them; one of so many rows in any
+# case, until chance is so small that more of them tell little; then one of many more.
+ROWS_EACH, EVENTS_EACH, PART_OF_ROWS, ENOUGH_EACH, SMALL_PART = 50.0, 10.0, 20.0, 1e3, 200.0
+# Share of events below which a sample cannot have enough of them.
+RAREST_EVENTS = 1e-9
+# Hessians of all rows to remember.
+KEPT_HESSIANS = 8
+
+
+class LargeGLM(PenalizedGLM):
+    """A model that starts from a sample of its rows, and takes Hessians from there."""
+
+    def __init__(self, space: Space, family: Family, settings: ModelSettings) -> None:
+        super().__init__(space, family, settings)
+        self._seen: list[_SeenHessian] = []
+
+    @cached_property
+    def sample(self) -> PenalizedGLM | None:  # type: ignore[override]
+        """The same model on a sample of the rows, in the same coordinates; None for small data."""
+        few = self.engine.sample(self._rows_for_a_start)
+        if few is None:
+            return None
+        sample = SampledGLM(self, few)
+        self._seen = [_SeenHessian(self.start.theta, self.start.hessian, sample)]
+        return sample
+
+    def in_samples(self, search: Callable[[PenalizedGLM], Start | None]) -> Start | None:
+        """Search in the sample; if it tells nothing, once more by itself, and then never again."""
+        if self.sample is None:
+            return None
+        for sample in (self.sample, SampledGLM(self, self.sample.engine, alone=True)):
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):  # it may lead anywhere
+                    found = search(sample)
+            except np.linalg.LinAlgError:
+                continue
+            if found is not None:
+                return found
+        self.sample, self._seen = None, []
+        return None
+
+    @property
+    def _rows_for_a_start(self) -> int:
+        """Rows of which a model is near that of all: enough of them, and of their events."""
+        events, targets = 1.0, self.basis.center_targets
+        if self.family.reads == "classes":
+            events = float(min(targets.min(), 1.0 - targets.max()))
+        elif self.family.link == "log" and self.family.reads == "numbers":
+            events = float(targets.min())
+        each = max(ROWS_EACH, EVENTS_EACH / min(max(events, RAREST_EVENTS), 1.0))
+        columns, n_rows = 1 + len(self.engine.names), self.engine.n_rows
+        enough = max(ENOUGH_EACH * columns, n_rows / SMALL_PART)
+        return int(max(each * columns, min(n_rows / PART_OF_ROWS, enough)))
+
+    def saw(self, theta: Floats, hessian: Floats | None) -> None:
+        """Remember the Hessian of all rows at a point, if it was computed."""
+        if hessian is not None and "sample" in self.__dict__ and self.sample is not None:
+            seen = _SeenHessian(theta, hessian, self.sample)
+            self._seen = [*self._seen[1 - KEPT_HESSIANS :], seen]
+
+    def nearby_hessian(self, theta: Floats) -> Floats | None:
+        """Return about the Hessian of all rows at θ, from a sample; None if it is not definite.
+
+        That is the Hessian at the nearest θ₀ where all rows were read for it, and what the
+        sample says of the difference: H(θ₀) + Hs(θ) − Hs(θ₀). The sample errs by a part of
+        the difference only, which vanishes as θ gets near.
+        """
+        if not self._seen:
+            return None
+        seen = min(self._seen, key=lambda seen: seen.distance(theta))
+        _, _, there = seen.sample.evaluated(theta, 2)[0]
+        if there is None:
+            return None
+        hessian = seen.hessian + there - seen.sampled
+        return hessian if is_definite(hessian) else None
+
+
+class SampledGLM(PenalizedGLM):
+    """A model on a sample of the rows, with which a search on all of them starts.
+
+    Its coordinates are those of all rows, and its weights sum up to theirs: so do deviances
+    and their derivatives, but for chance. At the null model they are known of all rows, so that
+    the sample need not tell them: what it tells is how the deviance goes on from there,
+
+        D(θ₀) + gᵀ(θ − θ₀) + ½(θ − θ₀)ᵀH(θ − θ₀) + what Dₛ(θ) has beyond its own such terms.
+
+    A level that is absent from the sample is then as in one Newton step of all rows. Far from
+    the null model that may mislead, and the sample had better speak for itself, `alone`.
+    """
+
+    def __init__(self, whole: PenalizedGLM, engine: Engine, *, alone: bool = False) -> None:
+        super().__init__(replace(whole.space, engine=engine), whole.family, whole.settings)
+        self._whole = whole
+        self._alone = alone
+
+    @property
+    def start(self) -> Point:
+        """The null model of all rows."""
+        return self._whole.start
+
+    def evaluated(self, theta: Floats, order: int, others: Sequence[Floats] = ()) -> list[Values]:
+        """Return deviances and derivatives, with what all rows have beyond the sample at θ₀."""
+        found = super().evaluated(theta, order, others)
+        if self._alone:
+            return found
+        level, slope, bend = self._beyond
+        corrected: list[Values] = []
+        for at, (deviance, gradient, hessian) in zip((theta, *others), found, strict=True):
+            move = at - self.start.theta
+            along = bend @ move
+            more = level + float((slope + 0.5 * along) @ move)
+            hessian = None if hessian is None else hessian + bend
+            corrected.append((deviance + more, gradient + slope + along, hessian))
+        return corrected
+
+    @cached_property
+    def _beyond(self) -> tuple[float, Floats, Floats]:
+        """What deviance, gradient and Hessian of all rows have beyond the sample's at θ₀."""
+        start = self.start
+        ((deviance, gradient, hessian),) = super().evaluated(start.theta, 2)
+        assert hessian is not None  # at order 2
+        return start.deviance - deviance, start.gradient - gradient, start.hessian - hessian
+
+    def fixed_at(self, lambda_: float) -> Floats:
+        """Return the quadratic form beside λK, with a small ridge on all coefficients."""
+        return super().fixed_at(lambda_) + self._ridge
+
+    @cached_property
+    def _ridge(self) -> Floats:
+        """A ridge that a few rows outweigh: on 0/1 columns as they are, on others standardized."""
+        basis, m = self.basis, self.family.n_predictors
+        squares = basis.deviations**2
+        squares[binary_columns(basis.center, squares)] = 1.0
+        squares = np.append(0.0, 2.0 * self.unit / self.engine.n_rows * squares)
+        raw = np.einsum("ab,ij->aibj", np.eye(m), np.diag(squares))
+        ridge = self.coordinates.derivatives(GLMSums(0.0, np.zeros((m, len(squares))), raw))[1]
+        assert ridge is not None
+        return ridge
+
+
+@dataclass
+class _SeenHessian:
+    """A Hessian of all rows."""
+
+    theta: Floats  # where
+    hessian: Floats
+    sample: PenalizedGLM
+
+    @cached_property
+    def sampled(self) -> Floats:
+        """The Hessian of the sample there."""
+        hessian = self.sample.evaluated(self.theta, 2)[0][2]
+        assert hessian is not None  # at order 2
+        return hessian
+
+    def distance(self, theta: Floats) -> float:
+        """How far a point is from there, in units of the deviance."""
+        move = theta - self.theta
+        return float(move @ self.hessian @ move)
+
+
+def penalized_glm(space: Space, family: Family, settings: ModelSettings) -> PenalizedGLM:
+    """Set a model up; what its family leaves open is estimated at the model without a bound."""
+    engine = space.engine
+    warm_start: Floats | None = None
+    small = engine.n_rows * len(engine.names) < SMALL_DATA
+    kind: type[PenalizedGLM] = PenalizedGLM if small else LargeGLM
+
+    def free(family: Family) -> Callable[[RowFunction], Floats]:
+        nonlocal warm_start
+        glm = kind(space, family, settings)
+        if warm_start is not None:
+            glm.start_from(warm_start)
+        raw, center = glm.coordinates.raw(glm.solved(0.0)[1].theta), glm.basis.center
+        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
+        return lambda function: space.engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
+
+    return kind(space, family.completed(free), settings)

@@ -1,0 +1,338 @@
+"""Columns that separate the responses: a small ridge holds them, and a warning names them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from fairridge import cross_validate
+from fairridge.exceptions import DataWarning
+from tests import zoo
+from tests.estimators.held import RIDGE, held_cox, held_glm, standardized
+from tests.zoo import LateModule, means, quietly, statsmodels_family
+
+sm = LateModule("statsmodels.api")
+
+N = 300
+GLMS = ["binomial", "probit", "cloglog", "poisson", "tweedie", "quasi-binomial"]
+BOUNDS = [0.0, 0.01, 0.05, 0.2, 0.4, 0.7, 1.0]
+HELD = (
+    r"^column\(s\) 'x1' separate the responses: their coefficients \(-?[\d.]+\) would have no lim"
+)
+
+
+def columns(seed=5):
+    """Return S, X and which rows are in the level that X[:, 1] stands for."""
+    rng = np.random.default_rng(seed)
+    s, level = rng.normal(size=N), rng.random(N) < 0.15
+    x = rng.normal(size=N) + 0.5 * s
+    return s[:, None], np.column_stack([x, level]), level
+
+
+def respond(family, S, X, level, seed=3):
+    """Draw responses; those of the level are all zero, the first class, or no events."""
+    eta = 0.8 * X[:, 0] + 0.7 * S[:, 0]
+    name = "binomial" if family in ("probit", "cloglog") else family
+    y = zoo.responses(eta, seed, labels=(0, 1))[name].astype(float)
+    if family == "cox":
+        y[level, 1] = 0.0
+        return y
+    return np.where(level, 0.0, y).astype(int if family == "multinomial" else float)
+
+
+def model_of(family, r=1.0, **options):
+    return zoo.model_of(family, r, **{"separation": "warn", **options})
+
+
+def quiet_fit(model, S, X, y, **options):
+    return quietly(model.fit, X, y, sensitive_features=S, **options)
+
+
+# -------------------------------------------------------------- without a bound
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("family", GLMS)
+def test_the_model_without_a_bound_is_a_ridge_regression(family, weighted, blind):
+    S, X, level = columns()
+    y = respond(family, S, X, level)
+    weight = np.random.default_rng(1).integers(1, 4, N).astype(float) if weighted else None
+    with pytest.warns(DataWarning, match=HELD) as record:
+        model = model_of(family, blind=blind).fit(X, y, sensitive_features=S, sample_weight=weight)
+    assert len(record) == 1
+    assert (model.status_, model.converged_) == ("inactive", True)
+    Z = standardized(X, weight=weight) if blind else standardized(S, X, weight=weight)
+    expected, deviance = held_glm(family, Z, y, weight=weight)
+    given = {} if blind else {"sensitive_features": S}
+    np.testing.assert_allclose(means(model, X, **given)[:, 0], expected, rtol=1e-6, atol=1e-10)
+    assert model.deviance_ == pytest.approx(deviance, rel=1e-9)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize("family", ["binomial", "multinomial"])
+def test_classes_have_the_ridge_of_scikit_learn(family, blind):
+    S, X, level = columns()
+    y = respond(family, S, X, level).astype(int)
+    model = quiet_fit(model_of(family, blind=blind), S, X, y)
+    Z = standardized(X) if blind else standardized(S, X)
+    theirs = LogisticRegression(C=1.0 / (RIDGE * N), solver="newton-cg", tol=1e-10, max_iter=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the last line search finds nothing left to gain
+        expected = theirs.fit(Z, y).predict_proba(Z)
+    given = {} if blind else {"sensitive_features": S}
+    np.testing.assert_allclose(model.predict_proba(X, **given), expected, atol=1e-7)
+    deviance = -2.0 * np.log(expected[np.arange(N), y]).sum()
+    assert model.deviance_ == pytest.approx(deviance, rel=1e-9)
+
+
+def test_a_cox_model_has_the_same_ridge():
+    S, X, level = columns()
+    y = respond("cox", S, X, level)
+    with pytest.warns(DataWarning, match=HELD):
+        model = model_of("cox").fit(X, y, sensitive_features=S)
+    Z = standardized(S, X)
+    theta, deviance = held_cox(Z, y)
+    assert model.deviance_ == pytest.approx(deviance, rel=1e-10)
+    ours = model.predict(X, sensitive_features=S)
+    np.testing.assert_allclose(ours - ours.mean(), Z @ theta, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson", "tweedie"])
+def test_the_deviance_is_a_little_above_that_of_the_other_rows(family):
+    S, X, level = columns()
+    y = respond(family, S, X, level)
+    model = quiet_fit(model_of(family), S, X, y)
+    D = np.column_stack([np.ones(N), S, X[:, 0]])[~level]
+    limit = sm.GLM(y[~level], D, statsmodels_family(family)).fit(tol=1e-14, maxiter=200).deviance
+    assert limit < model.deviance_ < limit + 0.01
+
+
+@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+def test_an_attribute_that_separates_is_held_too(family):
+    S, X, level = columns()
+    y = respond(family, S, X, level)
+    with pytest.warns(DataWarning, match=r"^column\(s\) 's1' separate") as record:
+        model = model_of(family).fit(X[:, :1], y, sensitive_features=np.column_stack([S, level]))
+    assert len(record) == 1
+    assert "unseen by the bound" not in str(record[0].message)
+    assert model.converged_
+    assert 5.0 < np.abs(model.alpha_).max() < 50.0
+
+
+@pytest.mark.parametrize("share", [0.005, 0.02, 0.2, 0.5])
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+def test_a_column_that_is_the_outcome(share, blind, definition):
+    """However rare it is."""
+    rng = np.random.default_rng(0)
+    S, x, y = rng.normal(size=(1500, 1)), rng.normal(size=1500), np.arange(1500) < share * 1500
+    X = np.column_stack([x, y])
+    model = quiet_fit(model_of("binomial", blind=blind, definition=definition), S, X, y)
+    assert model.status_ == "inactive"
+    expected, deviance = held_glm(
+        "binomial", standardized(X) if blind else standardized(S, X), y.astype(float)
+    )
+    given = {} if blind else {"sensitive_features": S}
+    np.testing.assert_allclose(model.predict_proba(X, **given)[:, 1], expected, atol=1e-9)
+    assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(91)
+    S, X = rng.normal(size=(60, 1)), rng.normal(size=(60, 150)) * rng.uniform(0.1, 10.0, 150)
+    X[:, :9] += S
+    y = np.arange(60.0) % 2
+    model = quiet_fit(model_of("binomial"), S, X, y)
+    assert model.converged_
+    means_, deviance = held_glm("binomial", standardized(S, X), y)
+    ours = model.predict_proba(X, sensitive_features=S)[:, 1]
+    np.testing.assert_allclose(ours, means_, atol=1e-8)
+    assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
+
+
+# ------------------------------------------------------------ what changes nothing
+
+
+@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+def test_units_do_not_matter_without_a_bound(family):
+    S, X, level = columns()
+    y = respond(family, S, X, level)
+    model = quiet_fit(model_of(family), S, X, y)
+    for other in (
+        quiet_fit(model_of(family, standardize=False), S, X, y),
+        quiet_fit(model_of(family), 100.0 * S + 7.0, X, y),
+    ):
+        assert other.deviance_ == pytest.approx(model.deviance_, rel=1e-10)
+        np.testing.assert_allclose(other.beta_, model.beta_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("r", [1.0, 0.3])
+@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson"])
+def test_ten_times_the_weight_is_the_same_model(family, definition, r):
+    S, X, level = columns()
+    y = respond(family, S, X, level)
+    weight = np.random.default_rng(1).integers(1, 4, N).astype(float)
+    model = model_of(family, r, definition=definition)
+    one, ten = (
+        quiet_fit(model_of(family, r, definition=definition), S, X, y, sample_weight=unit * weight)
+        for unit in (1.0, 10.0)
+    )
+    np.testing.assert_allclose(ten.coef_, one.coef_, rtol=1e-5, atol=1e-8)
+    assert ten.deviance_ == pytest.approx(10.0 * one.deviance_, rel=1e-9)
+    repeated = [np.repeat(part, weight.astype(int), axis=0) for part in (S, X, y)]
+    np.testing.assert_allclose(quiet_fit(model, *repeated).coef_, one.coef_, rtol=1e-5, atol=1e-8)
+
+
+def test_rows_in_another_order_are_the_same_model():
+    S, X, level = columns()
+    y = respond("binomial", S, X, level)
+    order = np.random.default_rng(2).permutation(N)
+    for r in (1.0, 0.3, 0.05):
+        one = quiet_fit(model_of("binomial", r), S, X, y)
+        other = quiet_fit(model_of("binomial", r), S[order], X[order], y[order])
+        assert one.status_ == other.status_
+        np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-6, atol=1e-9)
+
+
+# ------------------------------------------------------------------------ bounds
+
+
+@pytest.mark.parametrize("definition", ["statistical-parity", "individual", "mean-parity"])
+@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+@pytest.mark.parametrize("seed", [5, 11, 12])
+def test_a_path_equals_its_models(family, definition, seed):
+    if (family, definition) == ("cox", "mean-parity"):
+        pytest.skip("a cox model predicts no means")
+    S, X, level = columns(seed)
+    y = respond(family, S, X, level, seed)
+    path = quietly(
+        model_of(family, definition=definition).path, X, y, sensitive_features=S, unfairness=BOUNDS
+    )
+    for k, r in enumerate(BOUNDS):
+        model = quiet_fit(model_of(family, r, definition=definition), S, X, y)
+        assert path.status[k] == model.status_
+        assert path.achieved[k] == pytest.approx(model.unfairness_, abs=1e-7)
+        assert path.deviance[k] == pytest.approx(model.deviance_, rel=1e-8)
+        np.testing.assert_allclose(path.beta[k], model.beta_, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("options", [{}, {"penalty": "lasso"}, {"standardize": False}], ids=str)
+@pytest.mark.parametrize("definition", ["statistical-parity", "equality-of-opportunity"])
+@pytest.mark.parametrize("seed", [3, 5, 12])
+def test_every_bound_is_met(definition, seed, options):
+    S, X, level = columns(seed)
+    for family in ("binomial", "multinomial"):
+        y = respond(family, S, X, level, seed)
+        for r in BOUNDS:
+            model = quiet_fit(model_of(family, r, definition=definition, **options), S, X, y)
+            assert model.status_ in ("inactive", "converged", "separated")
+            assert model.unfairness_ <= r + 1e-9
+            assert np.isfinite(model.coef_).all()
+
+
+def test_a_bound_that_predictions_of_other_rows_escape_is_said():
+    rng = np.random.default_rng(0)
+    S, x, rare = rng.normal(size=(N, 1)), rng.normal(size=N), np.arange(N) < 6
+    y = (rng.random(N) < expit(x + 1.5 * S[:, 0])) & ~rare
+    X = np.column_stack([x, rare])
+    with pytest.warns(DataWarning, match=r"'x1' separate .*unseen by the bound.*mean-parity'") as r:
+        model = model_of("binomial", 0.02).fit(X, y, sensitive_features=S)
+    assert len(r) == 1
+    assert (model.status_, model.converged_) == ("separated", False)
+    seen = quiet_fit(model_of("binomial", 0.02, definition="mean-parity"), S, X, y)
+    assert (seen.status_, seen.converged_) == ("converged", True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        held = model_of("binomial", 0.02, predictor_penalty=5.0).fit(X, y, sensitive_features=S)
+    assert held.status_ == "converged"
+
+
+# -------------------------------------------------------------------- other rows
+
+
+def frame_of(S, X, level):
+    job = np.where(level, "c", np.where(np.arange(N) % 3 == 0, "b", "a"))
+    return pd.DataFrame({"s": S[:, 0], "x": X[:, 0], "job": job})
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.parametrize("definition", ["statistical-parity", "individual", "mean-parity"])
+@pytest.mark.parametrize("separation", ["isolate", "warn"])
+def test_folds_may_be_separated_where_all_rows_are_not(definition, separation):
+    S, X, level = columns()
+    frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
+    y[np.flatnonzero(level)[0]] = 1.0  # without this row, the level has no event
+    model = zoo.model_of("binomial", sensitive="s", separation=separation, definition=definition)
+    found = cross_validate(
+        model, frame, y, unfairness=[0.0, 0.05, 0.5, 1.0], cv=5, random_state=0
+    ).to_frame()
+    assert len(found) == 20
+    assert set(found["status"]) <= {"inactive", "converged", "separated"}
+    assert (found["train_achieved"] <= found["unfairness"] + 1e-8).all()
+    assert np.isfinite(found["loss"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+def test_folds_of_separated_rows_are_the_models_of_their_rows():
+    S, X, level = columns()
+    frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
+    folds = [(np.arange(200), np.arange(200, N))]
+    model = zoo.model_of("binomial", 1.0, sensitive="s", separation="warn")
+    found = cross_validate(model, frame, y, unfairness=[0.1, 1.0], folds=folds).to_frame()
+    single = model.fit(frame[:200], y[:200])
+    train = found.loc[found["unfairness"] == 1.0]
+    assert train["train_achieved"].item() == pytest.approx(single.unfairness_, rel=1e-6)
+    mu = single.predict_proba(frame[200:])[:, 1]
+    loss = -2.0 * np.mean(np.log(np.where(y[200:] == 1.0, mu, 1.0 - mu)))
+    assert train["loss"].item() == pytest.approx(loss, rel=1e-6)
+
+
+def test_standard_errors_of_what_the_ridge_holds_are_refused_by_name():
+    S, X, level = columns()
+    frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
+    model = zoo.model_of("binomial", 1.0, sensitive="s", separation="warn")
+    quietly(model.fit, frame, y)
+    with pytest.raises(ValueError, match=r"^column\(s\) 'job\[c\]' separate the responses"):
+        model.inference(frame, y)
+
+
+# ------------------------------------------------------------- not quite separated
+
+
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+def test_one_event_in_a_level_is_enough(family):
+    rng = np.random.default_rng(8)
+    S, level = rng.normal(size=(3000, 1)), np.arange(3000) < 300
+    X = np.column_stack([rng.normal(size=3000) + S[:, 0], level])
+    y = zoo.responses(0.5 * X[:, 0] + S[:, 0], 4, labels=(0, 1))[family].astype(float)
+    y[level] = np.arange(300) == 17
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = model_of(family).fit(X, y, sensitive_features=S)
+    D = np.column_stack([np.ones(3000), S, X])
+    theirs = sm.GLM(y, D, statsmodels_family(family)).fit(tol=1e-14, maxiter=200)
+    np.testing.assert_allclose(np.ravel(model.coef_), theirs.params[1:], rtol=1e-8)
+    assert model.deviance_ == pytest.approx(theirs.deviance, rel=1e-12)
+    bounds = [0.02, 0.1, 1.0]
+    path = quietly(model_of(family).path, X, y, sensitive_features=S, unfairness=bounds)
+    np.testing.assert_allclose(path.achieved[:2], bounds[:2], atol=1e-9)
+    assert path.deviance[-1] == pytest.approx(theirs.deviance, rel=1e-12)
+
+
+@pytest.mark.parametrize("overlap", [2, 3, 6])
+def test_classes_that_barely_overlap_have_no_ridge(overlap):
+    rng = np.random.default_rng(9)
+    S, x = rng.normal(size=(200, 1)), np.sort(rng.normal(size=200))
+    y = (np.arange(200) >= 100).astype(float)
+    y[100 - overlap : 100], y[100 : 100 + overlap] = 1.0, 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = model_of("binomial").fit(x[:, None], y, sensitive_features=S)
+    D = np.column_stack([np.ones(200), S, x])
+    theirs = sm.Logit(y, D).fit(disp=0, tol=1e-14, maxiter=200, method="newton")
+    np.testing.assert_allclose(np.ravel(model.coef_), theirs.params[1:], rtol=1e-8)

@@ -1,0 +1,67 @@
+"""The figure of the paper's section 2.2: a ridge in the auxiliary regression."""
+
+import numpy as np
+import pytest
+
+from fairridge import KomiyamaRegressor
+from reproduction.bias import BOUNDS, nclm_coefficients, ridge
+
+PENALTIES = [0.0, 1.0, 30.0, 100.0, 500.0, 1000.0, 1e9]
+
+
+@pytest.fixture(scope="module")
+def centered(paper_example):
+    return [columns - columns.mean(axis=0) for columns in paper_example]
+
+
+@pytest.fixture(scope="module")
+def variances(centered):
+    """VAR(Sα), VAR(Ũβ) and COV(Sα, Ũβ), one row per penalty and one column per bound."""
+    S, X, y = centered
+    rows = []
+    for penalty in PENALTIES:
+        U = X - S @ ridge(S, X, penalty)
+        for r in BOUNDS:
+            alpha, beta = nclm_coefficients(S, U, y, r)
+            rows.append([np.var(S @ alpha), np.var(U @ beta), np.mean((S @ alpha) * (U @ beta))])
+    return np.moveaxis(np.array(rows).reshape(len(PENALTIES), len(BOUNDS), 3), -1, 0)
+
+
+def test_the_model_believes_that_it_meets_the_bound(variances):
+    sensitive, predictors, covariance = variances
+    nominal = sensitive / (sensitive + predictors)
+    np.testing.assert_allclose(nominal, np.tile(BOUNDS, (len(PENALTIES), 1)))
+    actual = sensitive / (sensitive + predictors + 2.0 * covariance)
+    np.testing.assert_allclose(actual[0], BOUNDS, rtol=1e-12)
+    assert (np.diff(actual / nominal, axis=0) < 0.0).all()
+
+
+def test_leakage_goes_from_nothing_to_everything(centered):
+    S, X, _ = centered
+    leakage = np.array([S.T @ (X - S @ ridge(S, X, penalty)) for penalty in PENALTIES])
+    np.testing.assert_allclose(leakage[0], 0.0, atol=1e-10)
+    np.testing.assert_allclose(leakage[-1], S.T @ X, rtol=1e-5)
+    assert (np.diff(np.abs(leakage).max(axis=(1, 2))) > 0.0).all()
+
+
+def test_the_percentages_of_the_paper_need_its_wrong_sign(variances):
+    # The range of λ within one standard error ends near 1000 in this example.
+    k = PENALTIES.index(500.0)
+    sensitive, predictors, covariance = variances[:, k : k + 2]
+    apart = sensitive + predictors
+    printed = apart / (apart - 2.0 * covariance) - 1.0
+    actual = apart / (apart + 2.0 * covariance) - 1.0
+    small, large = printed[:, 0], printed[:, 3]
+    assert small[0] == pytest.approx(0.0305, abs=0.002)
+    assert small[1] == pytest.approx(0.0494, abs=0.002)
+    assert large[0] < 0.16 < large[1]
+    # With the right sign the share of S is overestimated instead, by less.
+    assert (actual < 0.0).all()
+    assert (np.abs(actual) < printed).all()
+
+
+def test_without_a_ridge_it_is_the_model_itself(paper_example, variances):
+    S, X, y = paper_example
+    for variance, r in zip(variances[0, 0], BOUNDS, strict=True):
+        model = KomiyamaRegressor(r).fit(X, y, sensitive_features=S)
+        assert variance == pytest.approx(np.var(S @ model.alpha_), rel=1e-10)

@@ -1,0 +1,96 @@
+"""Which problems the library promises to solve, by the facts of their data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tools.fuzz.problems import CLASSES, LOG_LINKS, Problem
+
+Floats = NDArray[np.float64]
+# Largest ratio of the deviations of columns that a penalty holds in the user's units.
+UNITS = 1e8
+# Least deviation of a response, of its mean, and the largest count.
+DEVIATION, COUNT = 1e-12, 1e12
+# Least weight, of the largest, of a row that counts.
+WEIGHT = 1e-8
+# Largest range of an offset: exposures that differ by a factor of e⁵⁰.
+OFFSET = 50.0
+COUNTS = ("poisson", "quasi-poisson", "negative-binomial")
+
+
+def outside(problem: Problem) -> str:
+    """Return which limit of the contract the data exceed, or "" if they are inside it."""
+    limits = {
+        "units": _mixes_units(problem),
+        "response": _hardly_varies(problem),
+        "weights": _has_few_rows(problem),
+        "offset": problem.offset is not None and np.ptp(problem.offset) > OFFSET,
+    }
+    return ", ".join(name for name, exceeded in limits.items() if exceeded)
+
+
+def has_no_model(problem: Problem) -> bool:
+    """Whether nothing can be fitted: a response without events, one class, hardly any rows."""
+    y, kept = problem.y[_kept(problem)], int(_kept(problem).sum())
+    if kept < 2 or has_no_response(problem.family, y):
+        return True
+    if problem.definition == "same-outcome" and len(np.unique(y)) == len(y):
+        return True
+    # Features of maps that explain every predictor, or fit any response.
+    q, p = (Z.shape[1] for Z in problem.features)
+    if problem.maps == "sensitive":
+        return 2 * q > kept
+    return problem.maps == "predictors" and problem.predictor_penalty == 0.0 and 1 + q + p >= kept
+
+
+def has_no_response(family: str, y: NDArray[Any]) -> bool:
+    """Whether there is one class only, no event, or no number above zero."""
+    if family in CLASSES:
+        return len(np.unique(y)) < 2
+    if family == "cox":
+        return not y[:, 1].any()
+    return family in (*LOG_LINKS, *COUNTS) and not y.any()
+
+
+def _kept(problem: Problem) -> NDArray[np.bool_]:
+    return np.ones(len(problem.X), bool) if problem.weight is None else problem.weight > 0.0
+
+
+def _mixes_units(problem: Problem) -> bool:
+    """Whether a penalty in the user's units holds columns of very different sizes.
+
+    What S explains, of η or of means, is the same in all units.
+    """
+    if problem.standardize:
+        return False
+    S, X = problem.features
+    own_units = not (problem.penalty == "radial" or problem.bounds_means or problem.blind)
+    held = [S] * own_units + [X] * (problem.predictor_penalty > 0.0)
+    sizes = np.concatenate([np.zeros(0), *(Z[_kept(problem)].std(axis=0) for Z in held)])
+    sizes = sizes[sizes > 0.0]
+    return bool(sizes.size and sizes.max() > UNITS * sizes.min())
+
+
+def _hardly_varies(problem: Problem) -> bool:
+    """Whether the response varies by next to nothing, or has counts that are too large."""
+    if problem.family in (*CLASSES, "cox"):
+        return False
+    y = problem.y[_kept(problem)].astype(float)
+    if problem.family in COUNTS and y.max(initial=0.0) > COUNT:
+        return True
+    if problem.family == "gaussian" and problem.offset is not None:
+        y = y - problem.offset[_kept(problem)]
+    return bool(np.ptp(y) > 0.0 and y.std() <= DEVIATION * abs(y.mean()))
+
+
+def _has_few_rows(problem: Problem) -> bool:
+    """Whether weights leave fewer rows than coefficients that no penalty holds."""
+    if problem.weight is None or not problem.weight.any():
+        return False
+    weight = problem.weight[problem.weight > 0.0]
+    S, X = problem.features
+    free = 1 + S.shape[1] + (X.shape[1] if problem.predictor_penalty == 0.0 else 0)
+    return int((weight > WEIGHT * weight.max()).sum()) < min(free, len(weight))
