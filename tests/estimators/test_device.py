@@ -19,7 +19,7 @@ from fairridge.engines import DeviceEngine, DeviceRows, MemoryEngine, device
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
 from fairridge.families import NegativeBinomial
-from fairridge.search import sample
+from fairridge.search import sample, setup
 
 if not os.environ.get("SCIPY_ARRAY_API"):
     pytest.skip(
@@ -135,7 +135,7 @@ def test_a_search_starts_from_a_sample_there(library, rows, monkeypatch, weighte
     taken = []
     few = DeviceEngine.sample
     monkeypatch.setattr(DeviceEngine, "sample", lambda *a: taken.append(few(*a)) or taken[-1])
-    monkeypatch.setattr(sample, "SMALL_DATA", 0)
+    monkeypatch.setattr(setup, "SMALL_DATA", 0)
     monkeypatch.setattr(sample, "ROWS_EACH", 3.0)
     monkeypatch.setattr(sample, "EVENTS_EACH", 1.0)
     (Z, eta), rng = rows, np.random.default_rng(1)

@@ -23,7 +23,7 @@ from fairridge.models.spaces import plain_space
 from fairridge.names import resolve_penalty
 from fairridge.search import GaussianProblem, GLMProblem, ModelSettings
 from fairridge.search.gaussian import RidgeOnSensitive
-from fairridge.search.sample import penalized_glm
+from fairridge.search.setup import penalized_glm
 from tests.zoo import model_of
 
 N, P = 24, 40

@@ -8,7 +8,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.engines import MemoryEngine, memory
 from fairridge.engines.samples import spread_rows
 from fairridge.fairness import StatisticalParity
-from fairridge.search import driver, sample
+from fairridge.search import driver, sample, setup
 from fairridge.sources import parquet
 
 N = 6000
@@ -34,7 +34,7 @@ def sampled(monkeypatch):
     """Return a function that lets small data have samples, or not."""
 
     def switch(on):
-        monkeypatch.setattr(sample, "SMALL_DATA", 0 if on else np.inf)
+        monkeypatch.setattr(setup, "SMALL_DATA", 0 if on else np.inf)
         monkeypatch.setattr(sample, "ROWS_EACH", 20.0)
 
     switch(True)

@@ -250,18 +250,18 @@ class MemoryEngine:
                 self.rows.response[block],
                 self.weights[block],
             )
-            first, *more = (
+            first, *more = [
                 family.deviance_terms(y, eta, weight, 1 if j else order)
                 for j, eta in enumerate(etas(block, Z))
-            )
+            ]
             hessian = None
             if first.curvature is not None:
                 hessian = deviance_hessian(Z, k, first.curvature, first.coupling)
             gradients = _gradients(Z, k, (first, *more))
-            at_others = (
+            at_others = [
                 GLMSums(float(sums.deviance), gradient, None)
                 for sums, gradient in zip(more, gradients[1:], strict=True)
-            )
+            ]
             return GLMSums(float(first.deviance), gradients[0], hessian, tuple(at_others))
 
         sums = self._sum(work, self._matrix.grouped_slices)
@@ -269,7 +269,7 @@ class MemoryEngine:
         # The blocks are shifted by a typical row; the caller has another center.
         sums = sums.recentered(self._matrix.typical_row[: len(center)] - center)
         found = iter(sums.others)
-        return replace(sums, others=tuple(null or next(found) for null in constant))
+        return replace(sums, others=tuple([null or next(found) for null in constant]))
 
     def _constant(self, family: Family, intercept: Floats, raw: Floats) -> GLMSums | None:
         """Return sums at one η for all rows, if counts of the responses suffice."""

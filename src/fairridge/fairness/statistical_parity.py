@@ -189,10 +189,9 @@ class StatisticalParity(VarianceShare):
         """Return the share of S in the explained deviance, of one model or of several."""
         # All deviances are divided by the size of the largest, which cancels in shares.
         log_size = 0.0 if self.center else cast(Fit, fit).log_size_uncentered
-        without, null = (
-            fit.deviance_without(predictors=kept, center=self.center, log_size=log_size)
-            for kept in (True, False)
-        )
+        options: Any = {"center": self.center, "log_size": log_size}
+        without = fit.deviance_without(predictors=True, **options)
+        null = fit.deviance_without(predictors=False, **options)
         divisor = float(np.exp(-log_size))
         deviance, weight = np.asarray(fit.deviance) * divisor, fit.basis.weight * divisor
         unit = fit.family.unit(float(fit.basis.center_targets[0]))

@@ -130,7 +130,7 @@ class GLMSums:
             moved += hessian
             moved += moved[..., :1] * move
             hessian = moved
-        others = tuple(sums.recentered(gap) for sums in self.others)
+        others = tuple([sums.recentered(gap) for sums in self.others])
         return GLMSums(self.deviance, self.gradient + self.gradient[:, :1] * move, hessian, others)
 
 

@@ -2,9 +2,8 @@
 
 from fairridge.models.basis import Factor, FairBasis, basis_on, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
-from fairridge.models.fit import Fit, Separation, TrainingColumns
+from fairridge.models.fit import Fit, PredictedModels, Separation, TrainingColumns
 from fairridge.models.isolation import Isolation, SeparatedLevel, drop_separated, separated_levels
-from fairridge.models.predicted import PredictedModels
 
 __all__ = [
     "Coordinates",

@@ -190,7 +190,7 @@ class FairBasis:
         of_U = self.predictors.rank if self.rank_of_columns is None else self.rank_of_columns
         return self.sensitive.rank + of_U
 
-    @property
+    @cached_property
     def center(self) -> Floats:
         """Means of [S, X]."""
         return np.concatenate([self.center_sensitive, self.center_predictors])

@@ -63,12 +63,12 @@ class Coordinates:
         out[1 + q :, 1 + a :] = self.predictors
         return out
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Linear predictors, and coordinates of each."""
         return self.n_predictors, self.to_raw.shape[1]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Length of θ."""
         return int(np.prod(self.shape)) if self._folded is None else self._folded.shape[1]

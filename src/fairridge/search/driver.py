@@ -14,27 +14,26 @@ what is predicted (`BoundSearch`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import Chebyshev
+from scipy.optimize import brentq
 
 from fairridge._typing import Floats
 from fairridge.search.penalized_glm import SAMPLE_PASSES, PenalizedGLM
 from fairridge.search.problem import Choice
-from fairridge.search.scan import PenaltyProfile
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.extrapolation import extrapolation_along
-from fairridge.solvers.local_model import REPEATED_EQUATION, LocalModel
-from fairridge.solvers.newton import Step
+from fairridge.solvers.newton import REPEATED_EQUATION, LocalModel, Step
 
 # Predicted models on a grid of λ: per decade, and decades beyond where models change.
 GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
-# Steps of the root search among predicted models.
-ROOT_STEPS = 100
-# Part of the tolerance of a bound that its prediction may be off by.
-PREDICTED_TOLERANCE = 1e-2
+# Degree of the polynomial between neighbors on the grid.
+DEGREE = 12
 # Decrease that may be left on a sample, relative to the deviance.
 ROUGH_START = 1e-3
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
@@ -128,11 +127,11 @@ class BoundSearch(ABC):
 
     # -------------------------------------------------------------------- bounds
 
-    def find(self, r: float, tol: float, max_iter: int) -> Found | None:
+    def find(self, r: float, max_iter: int) -> Found | None:
         """Return the model at a bound; None if there is doubt."""
         failed: Found | None = None
         for start in self._starts(r):
-            descent = BoundDescent(self, r, tol)
+            descent = BoundDescent(self, r)
             try:
                 point, step = minimize(descent, start, max_iter)
             except np.linalg.LinAlgError:
@@ -171,9 +170,7 @@ class BoundSearch(ABC):
 
         def found(sample: PenalizedGLM) -> Point | None:
             search = self.on(sample)
-            few, step = minimize(
-                BoundDescent(search, r, 0.0), search.null, SAMPLE_PASSES, ROUGH_START
-            )
+            few, step = minimize(BoundDescent(search, r), search.null, SAMPLE_PASSES, ROUGH_START)
             if not few.converged or step is None:
                 return None
             # A large sample knows the Hessian of all rows well enough.
@@ -252,8 +249,10 @@ class BoundSearch(ABC):
 class BoundDescent:
     """Newton's method whose every step goes to the λ at which a bound is predicted to be met."""
 
-    def __init__(self, search: BoundSearch, r: float, tol: float) -> None:
-        self._search, self._r, self._tol = search, r, tol
+    def __init__(self, search: BoundSearch, r: float) -> None:
+        self._search, self._r = search, r
+        # Whether a sample keeps Hessians near for little.
+        self.has_sample = search.has_sample
         self._at: Floats | None = None
         self._lambda: Any = np.inf
         self.crossings = 1
@@ -273,11 +272,6 @@ class BoundDescent:
         """What a pass with the Hessian costs, in passes without it."""
         cost = self._search.glm.engine.hessian_cost
         return cost if self.has_sample else max(cost, COSTLY_HESSIAN)
-
-    @property
-    def has_sample(self) -> bool:
-        """Whether a sample keeps Hessians near for little."""
-        return self._search.has_sample
 
     def propose(self, point: Point, damping: float, before: float) -> Step | None:
         """Return the step to the λ that meets the bound."""
@@ -303,14 +297,11 @@ class BoundDescent:
         """Choose λ among the models that a pass predicts; None if there is doubt."""
         if self._r == 0.0:
             return np.inf
-        choice = predicted_choice(
-            lambda x: self._search.predicted(point, local, x),
-            local,
-            self._r,
-            PREDICTED_TOLERANCE * self._tol,
-        )
+        choice = predicted_choice(partial(self._search.predicted, point, local), local, self._r)
+        if choice is None:
+            return None
         self.crossings = choice.crossings
-        return choice.lambda_ if choice.met and choice.lambda_ < np.inf else None
+        return choice.lambda_
 
     def value(self, point: Point, step: Step) -> float:
         """Return the penalized deviance."""
@@ -329,8 +320,10 @@ class BoundDescent:
         return self._search.has_lost_curvature(self._lambda, point)
 
 
-def predicted_choice(predicted: Any, local: LocalModel, r: float, tol: float) -> Choice:
-    """Choose λ(r) among the models that one pass predicts, from `predicted(lambdas)`."""
+def predicted_choice(
+    predicted: Callable[[Floats], Floats], local: LocalModel, r: float
+) -> Choice | None:
+    """Choose λ(r) among the models that one pass predicts; None if none meets the bound."""
     rates = local.rates[local.rates > REPEATED_EQUATION * local.rates.max(initial=0.0)]
     if not rates.size:
         return Choice.UNCONSTRAINED
@@ -341,13 +334,30 @@ def predicted_choice(predicted: Any, local: LocalModel, r: float, tol: float) ->
     least = max(local.least, 0.0)
     grid = grid[grid > least] if least > 0.0 else np.append(0.0, grid)
 
-    def values(lambdas: Floats) -> Floats:
+    def excess(lambdas: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):  # far away models may be anything
-            found = predicted(lambdas)
+            found = predicted(lambdas) - r
         return np.where(np.isfinite(found), found, np.finfo(np.float64).max)
 
-    on_grid = values(grid)
-    if grid[0] > 0.0 and not (on_grid > r).any():
-        return Choice(float(grid[0]), "converged")
-    profile = PenaltyProfile(lambda x: float(values(np.array([x]))[0]), grid, on_grid)
-    return profile.choose(r, tol, ROOT_STEPS)
+    above = excess(grid) > 0.0
+    if above[-1]:
+        return None
+    if not above.any():
+        return Choice(float(grid[0]), "converged") if grid[0] > 0.0 else Choice.UNCONSTRAINED
+    last = int(np.flatnonzero(above)[-1])
+    crossings = int(np.count_nonzero(above[1:] != above[:-1]))
+    return Choice(_crossing(excess, grid[last], grid[last + 1]), "converged", crossings)
+
+
+def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:
+    """Return where an excess vanishes between neighbors on the grid.
+
+    It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits.
+    """
+    of_place: Any = np.exp if low > 0.0 else np.positive
+    ends = (np.log(low), np.log(high)) if low > 0.0 else (low, high)
+    smooth = Chebyshev.interpolate(lambda x: excess(of_place(x)), DEGREE, domain=ends)
+    signs = np.sign(smooth(np.array(ends)))
+    if signs[0] == signs[1]:  # it vanishes at one of them
+        return high
+    return float(of_place(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15)))

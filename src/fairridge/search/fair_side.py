@@ -45,7 +45,6 @@ class FairSide:
 
     search: MeanSearch
     r: float
-    tol: float
 
     def restarted(self) -> Found | None:
         """Return what another start than the null model leads to."""
@@ -53,7 +52,7 @@ class FairSide:
         side = self._at(multiple * self.search.typical, self.search.null)
         if side.point.separated:
             return Found(side.lambda_, side.point)
-        return self.search.to_bound(self.r, self.tol, side.point) if side.point.converged else None
+        return self.search.to_bound(self.r, side.point) if side.point.converged else None
 
     def found(self) -> Found | None:
         """Return the model at the bound, or the last one before minima jump over it.
@@ -82,7 +81,7 @@ class FairSide:
         """Search between a model that meets the bound and one that does not."""
         for attempt in range(BISECTIONS):
             for side in (fair, free) if attempt == 0 else (fair,):
-                found = self.search.to_bound(self.r, self.tol, side.point)
+                found = self.search.to_bound(self.r, side.point)
                 # The same branch of minima, and not one far away.
                 if found is not None and fair.lambda_ >= found.lambda_ >= free.lambda_:
                     return found

@@ -1,9 +1,14 @@
-"""Generalized linear models: the search for λ(r) among minima at every λ."""
+"""Generalized linear models under a quadratic penalty on α, for every λ.
+
+λθᵀKθ is ‖a‖² with a = Rθ, RᵀR = K: linear in θ, so that a pass at θ predicts the models
+at all λ, their deviances and those with coefficients at zero. Bounds on what does not
+follow from these are met by a scan.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,9 +17,9 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families.sums import any_arrays
-from fairridge.models import FairBasis, Fit, Isolation
+from fairridge.models import FairBasis, Fit, Isolation, PredictedModels
 from fairridge.models.spaces import plain_space
-from fairridge.search.driver import Found
+from fairridge.search.driver import BoundSearch, Found
 from fairridge.search.fold_starts import FoldStart, fold_starts, start_near
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import (
@@ -24,12 +29,154 @@ from fairridge.search.problem import (
     choose_above_floor,
     separating_columns,
 )
-from fairridge.search.quadratic import QuadraticSearch
 from fairridge.search.scan import scan
 from fairridge.solvers import Point
+from fairridge.solvers.newton import LocalModel, Step, local_model, moved
 
 # Relative difference of two shares at λ that differ much, which are the same.
 SAME_SHARE = 1e-9
+# Maps several predicted models to their values.
+Predicted = Callable[[PredictedModels], Floats]
+
+
+@dataclass(frozen=True)
+class WithoutColumns:
+    """Deviances and gradients with the coefficients of S, and of U as well, at zero."""
+
+    deviances: Floats  # of shape (2,), or empty if nobody asks
+    gradients: Floats  # of shape (2, N)
+
+
+class QuadraticSearch(BoundSearch):
+    """Bounds on a share of variance, or of deviance."""
+
+    def __init__(self, glm: PenalizedGLM, values: Predicted, *, with_deviances: bool) -> None:
+        super().__init__(glm)
+        self._values, self._with_deviances = values, with_deviances
+
+    def on(self, sample: PenalizedGLM) -> QuadraticSearch:
+        """Return the same search on other rows."""
+        return QuadraticSearch(sample, self._values, with_deviances=self._with_deviances)
+
+    @property
+    def typical(self) -> float:
+        """The λ at which penalty and curvature balance at the null model."""
+        return self.glm.typical
+
+    @cached_property
+    def _kept(self) -> Floats:
+        """Coefficients that are not set to zero, 1 or 0, at every place of a pass.
+
+        At the first all of them; at the others, if the definition needs their deviances, all
+        but those of S, and intercepts and controls.
+        """
+        coordinates = self.glm.coordinates
+        places, every = np.arange(coordinates.size), np.ones((1, coordinates.size))
+        if not self._with_deviances:
+            return every
+        others = np.append(coordinates.intercept_index, coordinates.of_controls)
+        without = ~np.isin(places, coordinates.of_sensitive)
+        return np.vstack([every, without, np.isin(places, others)])
+
+    @cached_property
+    def _fixed(self) -> Floats:
+        """The quadratic form beside λK; no bound that binds has λ = 0."""
+        return self.glm.fixed_at(self.glm.typical)
+
+    @cached_property
+    def _root(self) -> Floats:
+        """R with RᵀR = K, of shape (s, N)."""
+        S = self.glm.coordinates.of_sensitive
+        values, vectors = np.linalg.eigh(self.glm.penalized[np.ix_(S, S)])
+        root = np.zeros((len(S), self.glm.coordinates.size))
+        root[:, S] = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        return root
+
+    @cached_property
+    def null(self) -> Point:
+        """The null model, whose other coefficients are zero already."""
+        start, count = self.glm.start, len(self._kept) - 1
+        known = WithoutColumns(np.full(count, start.deviance), np.tile(start.gradient, (count, 1)))
+        return replace(start, beside=known)
+
+    def local(self, point: Point, damping: float = 0.0, origin: float = 0.0) -> LocalModel | None:
+        """Return the minima at all λ, as a pass shows them."""
+        glm, R = self.glm, self._root
+        H = point.hessian + 2.0 * self._fixed
+        if damping > 0.0:
+            H[np.diag_indices_from(H)] += damping * glm.typical_curvature
+        gradient = point.gradient + 2.0 * self._fixed @ point.theta
+        typical, penalized = glm.typical_curvature, R @ point.theta
+        if glm.family.has_intercept:
+            return local_model(H, gradient, (penalized, R), None, origin, typical)
+        free = glm.free_at(0.0)
+        found = local_model(
+            H[np.ix_(free, free)],
+            gradient[free],
+            (penalized, R[:, free]),
+            None,
+            origin,
+            typical[free],
+        )
+        return None if found is None else found.among(free, len(gradient))
+
+    def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
+        """Return the definition at several λ, as a pass predicts it."""
+        glm, changes = self.glm, local.changes(lambdas)
+        m, width = glm.coordinates.shape
+        _, alpha, beta = glm.coordinates.split((point.theta + changes).reshape(-1, width))
+        deviance, *others = self._deviances(point, changes)
+        without, null = others or (deviance, deviance)
+        alpha, beta = alpha.reshape(-1, m, alpha.shape[1]), beta.reshape(-1, m, beta.shape[1])
+        return self._values(
+            PredictedModels(alpha, beta, deviance, without, null, glm.family, glm.basis)
+        )
+
+    def _deviances(self, point: Point, changes: Floats) -> Floats:
+        """Return what changes (rows) make of the deviances at all places, to second order."""
+        moves = self._kept[:, None] * changes
+        gradients = np.vstack([point.gradient, point.beside.gradients])
+        slopes = (moves @ gradients[:, :, None])[:, :, 0]
+        deviances = np.append(point.deviance, point.beside.deviances)[:, None]
+        return np.asarray(deviances + slopes + 0.5 * ((moves @ point.hessian) * moves).sum(axis=2))
+
+    def step(self, point: Point, local: LocalModel, lambda_: float) -> Step:
+        """Return the step to a λ, and what it promises."""
+        change = local.changes(np.array([lambda_]))[0]
+        if np.isinf(lambda_):  # exactly
+            S = self.glm.coordinates.of_sensitive
+            change[S] = -point.theta[S]
+            curvature = point.hessian @ change
+        else:
+            slope = self._root @ change
+            curvature = point.hessian @ change + 2.0 * lambda_ * self._root.T @ slope
+        curvature += 2.0 * self._fixed @ change
+        return Step(change, float(change @ curvature), lambda_)
+
+    def objective(self, point: Point, step: Step) -> float:
+        """Return the penalized deviance at a point, for the λ of a step."""
+        theta = point.theta
+        value = point.deviance + float(theta @ self._fixed @ theta)
+        if np.isinf(step.lambda_):
+            return value
+        penalized = self._root @ theta
+        return value + step.lambda_ * float(penalized @ penalized)
+
+    def evaluated(self, before: Point, theta: Floats, order: int, step: Step | None) -> Point:
+        """Make a pass at θ, and at what is left of it with coefficients at zero."""
+        glm = self.glm
+        found, *others = glm.evaluated(theta, order, list(theta * self._kept[1:]))
+        nearby = None if glm.sample is None else glm.nearby_hessian
+        deviances = np.array([deviance for deviance, _, _ in others])
+        gradients = np.array([gradient for _, gradient, _ in others]).reshape(-1, len(theta))
+        beside = WithoutColumns(deviances, gradients)
+        return moved(before, theta, found, nearby, glm.unit, beside)
+
+    def finished(self, point: Point, step: Step) -> Point:
+        """Return the point after a last step, with the deviances there, to second order."""
+        deviances = self._deviances(point, step.change[None])[1:, 0]
+        after = replace(point.after(step.change), converged=True)
+        return replace(after, beside=replace(point.beside, deviances=deviances))
 
 
 class _NotConvergedError(Exception):
@@ -237,7 +384,7 @@ class GLMProblem(PenalizedProblem):
             if ridged and len(searches) == 1:
                 searches.append(searches[0].on(self.glm.ridged))
             search = searches[ridged]
-            found = search.find(r, self.settings.tol, self.settings.max_iter)
+            found = search.find(r, self.settings.max_iter)
             if found is None:
                 return None
             if not (found.point.separated or search.glm.is_flat(found.point)):
@@ -251,8 +398,8 @@ class GLMProblem(PenalizedProblem):
         lambda_, point = found.lambda_, found.point
         self.glm.remember(lambda_, point, glm)
         fit = self._as_fit(lambda_, glm, point)
-        if point.beside is not None:
-            fit = fit.with_deviances(*point.beside.deviances)
+        if point.beside.deviances.size:
+            fit = fit.with_deviances(*point.beside.deviances.tolist())
         self._fits[lambda_] = fit
 
     @property

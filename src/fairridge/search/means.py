@@ -19,8 +19,7 @@ from fairridge.models import Fit, Isolation
 from fairridge.search.driver import Found
 from fairridge.search.fair_side import LARGEST, FairSide
 from fairridge.search.glm import GLMProblem
-from fairridge.search.mean_search import BoundsOfAttributes, MeanSearch
-from fairridge.search.mean_sums import BoundedMeans, bounded_means
+from fairridge.search.mean_search import BoundedMeans, BoundsOfAttributes, MeanSearch, bounded_means
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import BOUND_TOLERANCES, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point, minimize
@@ -228,11 +227,11 @@ class MeanParityProblem(GLMProblem):
 
     def _attempts(self, search: MeanSearch, r: float) -> Iterator[Found | None]:
         """Start at the null model, then at the minimum under a given λ, and then follow minima."""
-        fair_side = FairSide(search, r, self.settings.tol)
+        fair_side = FairSide(search, r)
         far = r == 0.0 and search.glm.ridge > 0.0  # separated data are far from the null model
         if far:
             yield fair_side.restarted()
-        yield search.find(r, self.settings.tol, self.settings.max_iter)
+        yield search.find(r, self.settings.max_iter)
         if not far:
             yield fair_side.restarted()
         if r > 0.0:
@@ -306,7 +305,7 @@ class MeanParityProblem(GLMProblem):
     def _found_each(self, means: BoundedMeans, limits: Floats) -> tuple[Floats, Fit, bool]:
         """Return λ of each attribute, the model, and whether it is the best one."""
         search, tol = MeanSearch(means.glm, means), self.settings.tol
-        descent = BoundsOfAttributes(search, limits, tol)
+        descent = BoundsOfAttributes(search, limits)
         point, step = minimize(descent, search.null, self.settings.max_iter)
         lambdas = np.asarray(np.inf if step is None else step.lambda_)
         if self._is_separated(search, lambdas, point):

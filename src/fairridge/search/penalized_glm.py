@@ -222,7 +222,7 @@ class PenalizedGLM:
         """Return the same at θ, and without the Hessian at others, in one pass."""
         if others and not self.family.separable:  # rows that depend on each other take one each
             return [self._evaluate(theta, order), *(self._evaluate(at, 1) for at in others)]
-        here, *places = (self.coordinates.raw(each) for each in (theta, *others))
+        here, *places = [self.coordinates.raw(each) for each in (theta, *others)]
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self.engine.derivatives(
                 self.family,

@@ -15,15 +15,13 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine, binary_columns
 from fairridge.families import Family
-from fairridge.families.sums import GLMSums, RowFunction
+from fairridge.families.sums import GLMSums
 from fairridge.models.spaces import Space
 from fairridge.search.penalized_glm import PenalizedGLM, Start, Values
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Point
 from fairridge.solvers.spectrum import is_definite
 
-# Numbers in [S, X] below which a model is not worth a sample of the rows.
-SMALL_DATA = 400_000
 # Rows of a sample for each column at least, and events among them; one of so many rows in any
 # case, until chance is so small that more of them tell little; then one of many more.
 ROWS_EACH, EVENTS_EACH, PART_OF_ROWS, ENOUGH_EACH, SMALL_PART = 50.0, 10.0, 20.0, 1e3, 200.0
@@ -183,22 +181,3 @@ class _SeenHessian:
         """How far a point is from there, in units of the deviance."""
         move = theta - self.theta
         return float(move @ self.hessian @ move)
-
-
-def penalized_glm(space: Space, family: Family, settings: ModelSettings) -> PenalizedGLM:
-    """Set a model up; what its family leaves open is estimated at the model without a bound."""
-    engine = space.engine
-    warm_start: Floats | None = None
-    small = engine.n_rows * len(engine.names) < SMALL_DATA
-    kind: type[PenalizedGLM] = PenalizedGLM if small else LargeGLM
-
-    def free(family: Family) -> Callable[[RowFunction], Floats]:
-        nonlocal warm_start
-        glm = kind(space, family, settings)
-        if warm_start is not None:
-            glm.start_from(warm_start)
-        raw, center = glm.coordinates.raw(glm.solved(0.0)[1].theta), glm.basis.center
-        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
-        return lambda function: space.engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
-
-    return kind(space, family.completed(free), settings)

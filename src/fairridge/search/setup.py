@@ -7,12 +7,17 @@ every problem has.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from fairridge._typing import Floats
 from fairridge.engines import Engine, has_many_sparse, is_wide
 from fairridge.fairness import Definition
 from fairridge.families import Family
+from fairridge.families.sums import RowFunction
 from fairridge.models import Isolation, drop_separated
 from fairridge.models.spaces import (
     Space,
@@ -31,10 +36,13 @@ from fairridge.search.gaussian import (
 )
 from fairridge.search.glm import GLMProblem
 from fairridge.search.means import MeanParityProblem
+from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import ModelSettings, PenalizedProblem
-from fairridge.search.sample import penalized_glm
+from fairridge.search.sample import LargeGLM
 from fairridge.search.sparse import SparseProblem
 
+# Numbers in [S, X] below which a model is not worth a sample of the rows.
+SMALL_DATA = 400_000
 # Columns, or rows, up to which a model that needs matrices of their number is fitted.
 MOST_FORMED = 4_000
 
@@ -140,6 +148,25 @@ def _solver(
     glm = penalized_glm(space, family, settings)
     kind = MeanParityProblem if definition.penalizes_means else GLMProblem
     return kind(glm, definition, isolation)
+
+
+def penalized_glm(space: Space, family: Family, settings: ModelSettings) -> PenalizedGLM:
+    """Set a model up; what its family leaves open is estimated at the model without a bound."""
+    engine = space.engine
+    warm_start: Floats | None = None
+    small = engine.n_rows * len(engine.names) < SMALL_DATA
+    kind: type[PenalizedGLM] = PenalizedGLM if small else LargeGLM
+
+    def free(family: Family) -> Callable[[RowFunction], Floats]:
+        nonlocal warm_start
+        glm = kind(space, family, settings)
+        if warm_start is not None:
+            glm.start_from(warm_start)
+        raw, center = glm.coordinates.raw(glm.solved(0.0)[1].theta), glm.basis.center
+        warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
+        return lambda function: space.engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
+
+    return kind(space, family.completed(free), settings)
 
 
 # ------------------------------------------------------------------ sparse columns

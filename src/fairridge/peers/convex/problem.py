@@ -27,7 +27,7 @@ from fairridge.penalties import Radial
 from fairridge.search.gaussian import GaussianProblem, RidgeOnExplained, secular_choices
 from fairridge.search.glm import GLMProblem
 from fairridge.search.problem import Choice, ModelSettings, PenalizedProblem
-from fairridge.search.sample import penalized_glm
+from fairridge.search.setup import penalized_glm
 from fairridge.solvers import shrinking_length
 
 

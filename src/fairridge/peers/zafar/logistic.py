@@ -28,8 +28,8 @@ from fairridge.penalties import Radial
 from fairridge.search.fold_starts import FoldStart, start_near
 from fairridge.search.penalized_glm import SAMPLE_PASSES, SAMPLE_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import ModelSettings, Solution, Status
-from fairridge.search.sample import penalized_glm
 from fairridge.search.scan import scan
+from fairridge.search.setup import penalized_glm
 from fairridge.solvers import Point, minimize
 
 # Part of a bound on correlations that the tolerance may take at most.
