@@ -270,17 +270,17 @@ class Rows:
             if isinstance(piece, Indicators)
         )
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.response.shape[0])
 
-    @property
+    @cached_property
     def n_sensitive(self) -> int:
         """Number of encoded sensitive columns, q."""
         return sum(piece.width for piece in self.sensitive)
 
-    @property
+    @cached_property
     def n_predictors(self) -> int:
         """Number of encoded predictor columns, p."""
         return sum(piece.width for piece in self.predictors)

@@ -50,7 +50,7 @@ def prefers_codes(pieces: Sequence[Piece]) -> bool:
 
     Columns that come as sparse ones stay sparse.
     """
-    if any(isinstance(piece, SparseSlab) for piece in pieces):
+    if SparseSlab in map(type, pieces):
         return True
     coded = [piece.width for piece in pieces if isinstance(piece, Indicators)]
     total = sum(coded)

@@ -160,7 +160,8 @@ def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -
     require_inputs(
         training.engine,
         training.response.family,
-        partial(_usage, model, training.offsets),
+        partial(_usage, model),
+        offsets=training.offsets,
         standardize=bool(getattr(model, "standardize", True)),
     )
     names = getattr(model, "controls", None)
@@ -170,14 +171,13 @@ def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -
     return replace(training, response=replace(training.response, controls=controls))
 
 
-def _usage(model: FairModel, offsets: tuple[str, ...]) -> Usage:
+def _usage(model: FairModel) -> Usage:
     """Return what a model does with its columns."""
     traits, learner = model._traits, getattr(model, "estimator", None)
     return Usage(
         # A learner of another library has coefficients of its own, or none.
         penalized=traits.advice is None or learner is not None,
         uses_sensitive=traits.needs_sensitive and learner is None,
-        offsets=offsets,
         has_penalty=hasattr(model, "predictor_penalty"),
     )
 
@@ -187,7 +187,7 @@ def require_response(response: Response, inputs: Inputs, offsets: tuple[str, ...
     offset = inputs.offset if _has_offset(response.family) else None
     rows = Rows((), (), (), response.values, response.targets, inputs.weight, offset)
     engine = engine_of(rows, response.family)
-    require_inputs(engine, response.family, lambda: Usage(penalized=True, offsets=offsets))
+    require_inputs(engine, response.family, lambda: Usage(penalized=True), offsets=offsets)
 
 
 def _read_source(model: FairModel, data: RowSource) -> Training:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Slab
-from fairridge.engines import Engine, has_many_sparse, is_wide
+from fairridge.engines import Engine, has_many_sparse, in_memory, is_wide
 from fairridge.families import Family
 from fairridge.models.basis import basis_on, deviation_of
 from fairridge.models.spaces.compressed import column_statistics
@@ -45,7 +45,6 @@ class Usage:
 
     penalized: bool = False  # whether a penalty holds the coefficients of X
     uses_sensitive: bool = True  # whether S has coefficients
-    offsets: tuple[str, ...] = ()  # which of "offset" and "exposure" the rows came with
     has_penalty: bool = False  # whether the model has a `predictor_penalty` to set
 
 
@@ -60,7 +59,12 @@ def of_parts() -> Iterator[None]:
 
 
 def require_inputs(
-    engine: Engine, family: Family, usage: Callable[[], Usage], *, standardize: bool = True
+    engine: Engine,
+    family: Family,
+    usage: Callable[[], Usage],
+    *,
+    offsets: tuple[str, ...] = (),
+    standardize: bool = True,
 ) -> None:
     """Raise for rows beyond the limits.
 
@@ -71,7 +75,9 @@ def require_inputs(
     family : Family
         The family of the response.
     usage : callable
-        Says what the model does with the columns; asked where a limit depends on it.
+        Says what the model does with the columns; asked if a limit depends on it.
+    offsets : tuple of str
+        Which of "offset" and "exposure" the rows came with.
     standardize : bool
         Whether penalties see columns divided by their standard deviations.
     """
@@ -80,7 +86,7 @@ def require_inputs(
     if family.reads == "numbers":
         _require_variation(engine)
         _require_counts(engine, family)
-    _require_offset(engine, family, usage)
+    _require_offset(engine, family, offsets)
     _require_weights(engine, usage)
     if not standardize:
         _require_units(engine, usage)
@@ -109,12 +115,12 @@ def _require_counts(engine: Engine, family: Family) -> None:
         )
 
 
-def _require_offset(engine: Engine, family: Family, usage: Callable[[], Usage]) -> None:
+def _require_offset(engine: Engine, family: Family, given: tuple[str, ...]) -> None:
     """Raise for offsets that make rows beyond comparison."""
-    reach = 0.0 if engine.extent is None else engine.extent.offset_range
+    reach = engine.extent.offset_range if given and engine.extent is not None else 0.0
     if reach <= OFFSET_RANGE:
         return
-    remedy, given = "correct these rows, or leave them out.", usage().offsets
+    remedy = "correct these rows, or leave them out."
     if given == ("exposure",):
         raise ValueError(f"exposures differ by a factor of {_power(1.0, reach)}: {remedy}")
     name = "offset and log(exposure) go" if "exposure" in given else "offset goes"
@@ -128,7 +134,10 @@ def _require_offset(engine: Engine, family: Family, usage: Callable[[], Usage]) 
 
 def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
     """Raise if fewer rows have weight than there are coefficients that no penalty holds."""
-    rows = engine.n_rows if engine.extent is None else engine.extent.rows_above(WEIGHT_RATIO)
+    unweighted = in_memory(engine) and engine.rows.weight is None
+    if unweighted or engine.extent is None:
+        return
+    rows = engine.extent.rows_above(WEIGHT_RATIO)
     if rows >= engine.n_rows:
         return
     model, q, width = usage(), engine.n_sensitive, len(engine.names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -55,7 +56,7 @@ class Spectrum:
     scale: Floats  # what the columns were divided by, of shape (k,)
     dependent: tuple[int, ...]  # columns that are constant, or linear combinations of the others
 
-    @property
+    @cached_property
     def rank(self) -> int:
         """Number of directions with variance."""
         return len(self.eigenvalues)
@@ -81,12 +82,12 @@ class Spectrum:
 
     def scatter(self) -> Floats:
         """ZᵀZ of the original columns."""
-        root = self._root()
+        root = self._root
         return root @ root.T
 
     def squares(self) -> Floats:
         """‖z‖² of every original column z: the diagonal of ZᵀZ."""
-        return (self._root() ** 2).sum(axis=1)
+        return (self._root**2).sum(axis=1)
 
     def inverse_diagonal(self) -> Floats | None:
         """Diagonal of (ZᵀZ)⁻¹ of the original columns; of its pseudo-inverse if collinear."""
@@ -94,8 +95,9 @@ class Spectrum:
 
     def products(self, projection: Floats) -> Floats:
         """Zᵀy of the original columns, for a projection Pᵀy of shape (rank,) or (rank, m)."""
-        return self._root() @ projection
+        return self._root @ projection
 
+    @cached_property
     def _root(self) -> Floats:
         """R with RRᵀ = ZᵀZ."""
         return self.vectors * np.sqrt(self.eigenvalues) * self.scale[:, None]
