@@ -3,24 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge.solvers.extrapolation import extrapolation, extrapolation_along
-
-
-def test_a_polynomial_is_continued_exactly():
-    places = np.array([0.9, 0.7, 0.4, 0.3])
-    cubic = np.polynomial.Polynomial([1.0, -2.0, 0.5, 3.0])
-    assert extrapolation(places, 0.1) @ cubic(places) == pytest.approx(cubic(0.1), abs=1e-14)
-
-
-def test_one_value_is_continued_as_it_is():
-    np.testing.assert_array_equal(extrapolation(np.array([0.3]), 0.1), [1.0])
-
-
-def test_values_that_lie_close_together_do_not_magnify_errors():
-    places = np.array([0.5, 0.3, 0.2 + 1e-9, 0.2])
-    weights = extrapolation(places, 0.0)
-    assert np.abs(weights).sum() <= 1000.0
-    assert weights.sum() == pytest.approx(1.0)
+from fairridge.solvers.extrapolation import extrapolation_along
 
 
 def test_a_polynomial_is_continued_along_its_slopes():

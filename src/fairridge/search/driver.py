@@ -24,23 +24,19 @@ from numpy.polynomial import Chebyshev
 from scipy.optimize import brentq
 
 from fairridge._typing import Floats
-from fairridge.search.penalized_glm import SAMPLE_PASSES, PenalizedGLM
+from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import Choice
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.extrapolation import extrapolation_along
-from fairridge.solvers.newton import REPEATED_EQUATION, LocalModel, Step
+from fairridge.solvers.newton import EIGENVALUE_TOLERANCE, HESSIAN_COST, LocalModel, Step
 
 # Predicted models on a grid of λ: per decade, and decades beyond where models change.
 GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
 # Degree of the polynomial between neighbors on the grid.
 DEGREE = 12
-# Decrease that may be left on a sample, relative to the deviance.
-ROUGH_START = 1e-3
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
 # step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
 LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
-# What a Hessian costs at most, in passes without it, to have one at every new bound.
-AFFORDABLE_HESSIAN = 4.0
 # Bounds from which the next one is extrapolated.
 MILESTONES = 4
 # Penalty, in typical ones, beyond which what it penalizes counts as held: the objective would
@@ -170,7 +166,9 @@ class BoundSearch(ABC):
 
         def found(sample: PenalizedGLM) -> Point | None:
             search = self.on(sample)
-            few, step = minimize(BoundDescent(search, r), search.null, SAMPLE_PASSES, ROUGH_START)
+            few, step = minimize(
+                BoundDescent(search, r), search.null, ROUGH_PASSES, ROUGH_TOLERANCE
+            )
             if not few.converged or step is None:
                 return None
             # A large sample knows the Hessian of all rows well enough.
@@ -202,7 +200,7 @@ class BoundSearch(ABC):
         multipliers = weights @ [one.multipliers for one in behind]
         multipliers = multipliers + slopes @ [one.of_multipliers for one in behind]
         last = behind[-1]
-        affordable = self.glm.engine.hessian_cost < AFFORDABLE_HESSIAN
+        affordable = self.glm.engine.hessian_cost < HESSIAN_COST
         order = 2 if affordable else 1
         step = Step(np.zeros_like(theta), 0.0, multipliers=self.unpacked(multipliers))
         point = self.evaluated(last.point, np.asarray(theta), order, step)
@@ -324,7 +322,7 @@ def predicted_choice(
     predicted: Callable[[Floats], Floats], local: LocalModel, r: float
 ) -> Choice | None:
     """Choose λ(r) among the models that one pass predicts; None if none meets the bound."""
-    rates = local.rates[local.rates > REPEATED_EQUATION * local.rates.max(initial=0.0)]
+    rates = local.rates[local.rates > EIGENVALUE_TOLERANCE * local.rates.max(initial=0.0)]
     if not rates.size:
         return Choice.UNCONSTRAINED
     # 1/(2t) halves a direction.

@@ -12,16 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairridge.search.driver import Found
+from fairridge.search.driver import STIFF, Found
 from fairridge.search.mean_search import MeanSearch
+from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE
 from fairridge.solvers import Point
 
-# λ, in typical ones, whose minimum is another start: for a bound of zero, and for others.
-STRICT_RESTART, RESTART = 100.0, 1.0
-# The first λ of a way, the factor to the next, and the largest and the least.
-FIRST, FACTOR, LARGEST, LEAST = 15.0, 5.0, 1e6, 1e-6
-# Decrease, relative to the deviance, that may be left at a minimum on the way, and passes to it.
-ROUGH_TOLERANCE, ROUGH_PASSES = 1e-6, 50
+# λ, in typical ones, whose minimum is another start; for a bound of zero it is a stiff one.
+RESTART = 1.0
+# The first λ of a way, the factor to the next, and the largest; the least is its inverse.
+FIRST, FACTOR, LARGEST = 15.0, 5.0, 1e6
 # How often the λ between a share that is too large and one that is not is halved, in logarithms.
 BISECTIONS = 8
 
@@ -48,7 +47,7 @@ class FairSide:
 
     def restarted(self) -> Found | None:
         """Return what another start than the null model leads to."""
-        multiple = RESTART if self.r > 0.0 else STRICT_RESTART
+        multiple = RESTART if self.r > 0.0 else STIFF
         side = self._at(multiple * self.search.typical, self.search.null)
         if side.point.separated:
             return Found(side.lambda_, side.point)
@@ -68,7 +67,7 @@ class FairSide:
             free, fair = fair, self._at(FACTOR * fair.lambda_, fair.point)
         if fair.share > self.r:
             return None
-        while free.share <= self.r and free.lambda_ > LEAST * self.search.typical:
+        while free.share <= self.r and free.lambda_ > self.search.typical / LARGEST:
             fair, free = free, self._at(free.lambda_ / FACTOR, free.point)
         for side in (fair, free):
             if side.point.separated:

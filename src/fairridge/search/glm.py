@@ -33,8 +33,8 @@ from fairridge.search.scan import scan
 from fairridge.solvers import Point
 from fairridge.solvers.newton import LocalModel, Step, local_model, moved
 
-# Relative difference of two shares at λ that differ much, which are the same.
-SAME_SHARE = 1e-9
+# Relative difference of two shares, or deviances, of different minima, which are the same.
+SAME = 1e-9
 # Maps several predicted models to their values.
 Predicted = Callable[[PredictedModels], Floats]
 
@@ -422,7 +422,7 @@ class GLMProblem(PenalizedProblem):
     def _is_constant(self, definition: Definition) -> bool:
         """Whether a definition has the same value at λ that differ much."""
         two = [self.value(definition, self.fit(x * self._small)) for x in (1.0, 0.01)]
-        return abs(two[0] - two[1]) <= SAME_SHARE * abs(two[0])
+        return abs(two[0] - two[1]) <= SAME * abs(two[0])
 
     @property
     def _small(self) -> float:

@@ -18,7 +18,7 @@ from fairridge.fairness import Definition
 from fairridge.models import Fit, Isolation
 from fairridge.search.driver import Found
 from fairridge.search.fair_side import LARGEST, FairSide
-from fairridge.search.glm import GLMProblem
+from fairridge.search.glm import SAME, GLMProblem
 from fairridge.search.mean_search import BoundedMeans, BoundsOfAttributes, MeanSearch, bounded_means
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import BOUND_TOLERANCES, AttributeShare, Choice, Solution, Status
@@ -26,8 +26,6 @@ from fairridge.solvers import Point, minimize
 
 # Relative rounding error of a share: sums in another order give another last digit.
 ROUNDING_OF_SHARES = 1e-13
-# Relative difference of deviances that is rounding.
-SAME_DEVIANCE = 1e-9
 TOO_LARGE = (
     "predicted means are larger than the largest number, or exposures differ so much that one row "
     "has all the weight: what S explains of means is not known. Offsets add to the linear "
@@ -255,7 +253,7 @@ class MeanParityProblem(GLMProblem):
 
     def _is_worse(self, choice: Choice, stricter: Choice) -> bool:
         ours, theirs = self.fit(choice.lambda_).deviance, self.fit(stricter.lambda_).deviance
-        return ours > theirs + SAME_DEVIANCE * abs(theirs)
+        return ours > theirs + SAME * abs(theirs)
 
     def _kept(self, r: float, found: Found) -> Choice:
         """Keep a model that was found together with its λ."""

@@ -31,9 +31,9 @@ ROUNDING_OF_CURVATURE = 1e-13
 # Share of S in the variance of a direction, above which α moves along it.
 MOVES = 1e-10
 
-# Decrease that may be left on a sample, relative to the deviance: chance leaves more. And the most
-# passes over it: a sample without a minimum is of no use.
-SAMPLE_TOLERANCE, SAMPLE_PASSES = 1e-5, 20
+# Decrease that may be left at a minimum to start from, relative to the deviance, as on a sample,
+# where chance leaves more; and the most passes to it.
+ROUGH_TOLERANCE, ROUGH_PASSES = 1e-6, 50
 
 Start = TypeVar("Start")
 # A deviance, its gradient and its Hessian if it was asked for.
@@ -306,7 +306,7 @@ class PenalizedGLM:
 
         def found(sample: PenalizedGLM) -> Point | None:
             few, _ = minimize(
-                sample.objective(lambda_), sample.start, SAMPLE_PASSES, SAMPLE_TOLERANCE
+                sample.objective(lambda_), sample.start, ROUGH_PASSES, ROUGH_TOLERANCE
             )
             if not few.converged:
                 return None

@@ -6,30 +6,8 @@ import numpy as np
 
 from fairridge._typing import Floats
 
-# How much larger errors of the values may become.
-MAGNIFIED = 1000.0
-# The same where slopes are used, which have fewer digits.
-MAGNIFIED_ALONG = 100.0
-
-
-def extrapolation(places: Floats, to: float) -> Floats:
-    """Return weights of the last values, for the polynomial through them.
-
-    Of values that lie close together, relative to how far away `to` is, only
-    as many are used as magnify errors little.
-
-    Parameters
-    ----------
-    places : ndarray of shape (k,)
-        Where the values are; all different.
-    to : float
-        Where to evaluate the polynomial.
-    """
-    for first in range(len(places) - 1):
-        weights, _ = _lagrange(places[first:], to)
-        if np.abs(weights).sum() <= MAGNIFIED:
-            return weights
-    return np.ones(1)
+# How much larger errors of values and slopes may become.
+MAGNIFIED = 100.0
 
 
 def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
@@ -48,7 +26,7 @@ def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
         x = places[first:]
         each, slopes = _lagrange(x, to)
         weights: Floats = (1.0 - 2.0 * (to - x) * slopes) * each**2
-        if np.abs(weights).sum() <= MAGNIFIED_ALONG:
+        if np.abs(weights).sum() <= MAGNIFIED:
             break
     return weights, (to - x) * each**2
 

@@ -42,29 +42,31 @@ from fairridge.solvers.spectrum import curvature_scale, solve_definite
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
 # are weighted and rows that are repeated, and proportional to the weights.
 SHARE_OF_ROWS = 0.1
-# Decreases are relative to the deviance. That of a last step, which derivatives foretell and
-# which is not evaluated, with a new Hessian and with an old one; and what it may leave:
-# coefficients then have about eleven digits.
-LAST_STEP, LAST_OLD_STEP, CONVERGENCE_TOLERANCE = 1e-12, 1e-14, 1e-23
-# Relative rounding error of an objective: a change below it says nothing.
-ROUNDING = 1e-12
-# Decrease below which an old Hessian may serve: a new one would gain less than a pass.
-OLD_HESSIAN = 1e-6
-# A pass with the Hessian, in passes with the gradient alone, if nobody knows.
+# Decreases are relative to the deviance. Relative rounding error of an objective: a change below
+# it says nothing, and with a new Hessian derivatives foretell it, so that a last step need not be
+# evaluated; with an old Hessian a last step is smaller. What it may leave: coefficients then have
+# about eleven digits.
+ROUNDING, LAST_OLD_STEP, CONVERGENCE_TOLERANCE = 1e-12, 1e-14, 1e-23
+# Decrease, and change of the slope along a step, that are small: an old Hessian may serve, since
+# a new one would gain less than a pass.
+SMALL_STEP = 1e-6
+# A pass with the Hessian, in passes with the gradient alone, if nobody knows; and what it may cost
+# for every new bound to have one.
 HESSIAN_COST = 4.0
 # Contraction of the decrease that is too slow for Newton's method near a minimum: at a
 # limit at infinity, e⁻¹ is left. Of such steps and shortened ones every third asks for curvature.
 SLOW, TROUBLED_STEPS = 0.2, 3
-# Decrease above which a step is far from a minimum, whatever its contraction.
-FAR = 1e-2
+# Decrease, and change of the slope along a step, that are large: the step is far from a minimum,
+# whatever its contraction, and gradients tell nothing of the Hessian at its end.
+LARGE_STEP = 1e-2
 # Parts of the typical curvature that damp a step: the first, the factor to the next, the last.
 LEAST_DAMPING, MORE_DAMPING, MOST_DAMPING = 1e-7, 10.0, 100.0
 # A step that fails is shortened by a factor. One that keeps this part of its promise may be
 # followed by one that is longer by another; and steps shorter than this lead nowhere.
-SHORTER, GOOD, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
-# Change of the slope along a step, in units of the deviance, above which a sample knows the
-# Hessian better than the last one does, and above which the gradient adds nothing to it.
-LONG_STEP, VERY_LONG_STEP = 1e-6, 1e-2
+SHORTER, KEPT_PROMISE, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
+# Eigenvalue, relative to the largest, that counts as zero: of equations that repeat each other,
+# as the probabilities of classes sum to one, and of curvature.
+EIGENVALUE_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def minimize(
         scale = descent.unit + abs(point.deviance)
         left = abs(step.decrease) / scale
         exact = damping == 0.0
-        slow = exact and FAR > left > SLOW * before
+        slow = exact and LARGE_STEP > left > SLOW * before
         if exact and _is_last(left, before, slow, point.fresh, tolerance):
             return descent.finish(point, step), step
         if slow and not point.fresh:
@@ -171,7 +173,7 @@ def minimize(
                 break
             continue
         before = left if exact else np.inf
-        if 2.0 * gain > GOOD * step.decrease:
+        if 2.0 * gain > KEPT_PROMISE * step.decrease:
             radius = max(radius, LONGER * length)
         point = trial
         if exact and not slow:
@@ -206,7 +208,7 @@ def _is_last(left: float, before: float, slow: bool, fresh: bool, tolerance: flo
         return left <= tolerance
     if slow and fresh:  # nothing but rounding is left
         return left <= ROUNDING
-    last = LAST_STEP if fresh else LAST_OLD_STEP
+    last = ROUNDING if fresh else LAST_OLD_STEP
     return left <= last and left * left <= tolerance * before
 
 
@@ -214,7 +216,7 @@ def _order(descent: Descent, left: float, before: float) -> int:
     """Whether the next pass takes a Hessian of all rows: 2 if it does, else 1."""
     if descent.has_sample and np.isinf(before):
         return 1  # the sample keeps the Hessian near
-    if not descent.has_sample and left > OLD_HESSIAN:
+    if not descent.has_sample and left > SMALL_STEP:
         return 2
     rate = np.log(before / left) if 0.0 < left < before else 0.0
     passes = np.log(max(left / (LAST_OLD_STEP * SLOW), 1.0)) / rate if rate > 0.0 else np.inf
@@ -338,11 +340,11 @@ def hessian_at(
     if nearby is None:
         return updated_hessian(before.hessian, move, change)
     length = abs(float(change @ move)) / unit
-    near = nearby(theta) if length > LONG_STEP else None
+    near = nearby(theta) if length > SMALL_STEP else None
     if near is None:
         return updated_hessian(before.hessian, move, change)
     # What the gradient tells of a long way is a mean of Hessians along it.
-    return near if length > VERY_LONG_STEP else updated_hessian(near, move, change)
+    return near if length > LARGE_STEP else updated_hessian(near, move, change)
 
 
 def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
@@ -356,13 +358,6 @@ def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
     return hessian + np.outer(change, change) - np.outer(along, along)
 
 
-# Eigenvalue of T, relative to the largest, below which equations repeat each other: the
-# probabilities of classes sum to one.
-REPEATED_EQUATION = 1e-12
-# Curvature, relative to the largest, that a direction is given at least.
-LEAST_CURVATURE = 1e-12
-
-
 def bent_upward(hessian: Floats, typical: Floats) -> Floats:
     """Return a Hessian whose negative eigenvalues, in units of typical curvature, are reversed."""
     unit = np.sqrt(typical)
@@ -370,7 +365,7 @@ def bent_upward(hessian: Floats, typical: Floats) -> Floats:
     if values[0] > 0.0:
         return hessian
     vectors = unit[:, None] * vectors
-    least = LEAST_CURVATURE * np.abs(values).max()
+    least = EIGENVALUE_TOLERANCE * np.abs(values).max()
     bent: Floats = (vectors * np.maximum(np.abs(values), least)) @ vectors.T
     return bent
 
@@ -428,7 +423,7 @@ class LocalModel:
     def _multipliers(self, lambdas: Floats) -> Floats:
         """Return the multipliers beyond those of the origin, in the eigenvectors of T."""
         extra = 2.0 * (lambdas[:, None] - self.origin)
-        large = self.rates > REPEATED_EQUATION * self.rates.max(initial=0.0)
+        large = self.rates > EIGENVALUE_TOLERANCE * self.rates.max(initial=0.0)
         inverse = np.where(large, 1.0 / np.where(large, self.rates, 1.0), 0.0)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             finite = extra / (1.0 + extra * self.rates)
@@ -471,7 +466,7 @@ def local_model(
         # c + GΔ = 0 decides ν for any multipliers of J.
         both = np.column_stack([c + G @ newton, G @ directions])
         # Where means have saturated, totals do not respond, and equations repeat each other.
-        multipliers = np.linalg.lstsq(G @ of_held, both, rcond=REPEATED_EQUATION)[0]
+        multipliers = np.linalg.lstsq(G @ of_held, both, rcond=EIGENVALUE_TOLERANCE)[0]
         newton = newton - of_held @ multipliers[:, 0]
         directions = directions - of_held @ multipliers[:, 1:]
         left, T = a + J @ newton, J @ directions

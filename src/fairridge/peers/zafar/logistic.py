@@ -26,7 +26,7 @@ from fairridge.peers.zafar.least_squares import CovarianceBound, Limit, just_bel
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.penalties import Radial
 from fairridge.search.fold_starts import FoldStart, start_near
-from fairridge.search.penalized_glm import SAMPLE_PASSES, SAMPLE_TOLERANCE, PenalizedGLM
+from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import ModelSettings, Solution, Status
 from fairridge.search.scan import scan
 from fairridge.search.setup import penalized_glm
@@ -158,7 +158,7 @@ class ZafarGLMProblem(CovarianceBound):
 
         def found(sample: PenalizedGLM) -> Point | None:
             descent = self._descent(sample, chosen)
-            few, _ = minimize(descent, sample.start, SAMPLE_PASSES, SAMPLE_TOLERANCE)
+            few, _ = minimize(descent, sample.start, ROUGH_PASSES, ROUGH_TOLERANCE)
             return self._whole.point_at(few.theta) if few.converged else None
 
         return self._whole.in_samples(found)
