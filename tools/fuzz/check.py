@@ -146,7 +146,11 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
     yield from _wrong_predictions(problem, model, columns, fair)
     yield from _wrong_separation(problem, first, columns, fair)
     if not _is_to_be_judged(problem, model):
-        if not outside(problem) and (model.status_, problem.blind) != ("infeasible", True):
+        right = model.status_ == "separated" or (model.status_, problem.blind) == (
+            "infeasible",
+            True,
+        )
+        if not outside(problem) and not right:
             yield f"{model.status_} inside the contract"
         return
     small = _small(first, columns)
@@ -482,4 +486,5 @@ def _separated(found: Answer) -> bool:
 
 
 def _is_of_separation(text: str) -> bool:
-    return "separate the responses" in text or "decide the response alone" in text
+    said = "separate the responses", "separate the classes", "decide the response alone"
+    return any(part in text for part in said)

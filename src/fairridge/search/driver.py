@@ -94,8 +94,13 @@ class BoundSearch(ABC):
         """The null model."""
 
     @abstractmethod
-    def local(self, point: Point, damping: float = 0.0, origin: float = 0.0) -> LocalModel | None:
-        """Return the minima at all λ, as a pass shows them."""
+    def local(
+        self, point: Point, damping: float = 0.0, origin: float | None = None
+    ) -> LocalModel | None:
+        """Return the minima at all λ, as a pass shows them; None if there is none at λ = 0.
+
+        With an origin there is one at that λ: negative curvature is reversed if need be.
+        """
 
     @abstractmethod
     def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
@@ -213,7 +218,7 @@ class BoundSearch(ABC):
         lambda_, point = found.lambda_, found.point
         if not (np.ndim(lambda_) == 0 and 0.0 < lambda_ < np.inf):
             return
-        local = self.local(point, origin=0.0) or self.local(point, origin=0.5 * lambda_)
+        local = self.local(point) or self.local(point, origin=0.5 * lambda_)
         if local is None:
             return
         beside = lambda_ * np.array([1.0 - DIFFERENCE, 1.0 + DIFFERENCE])
@@ -355,7 +360,8 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
     of_place: Any = np.exp if low > 0.0 else np.positive
     ends = (np.log(low), np.log(high)) if low > 0.0 else (low, high)
     smooth = Chebyshev.interpolate(lambda x: excess(of_place(x)), DEGREE, domain=ends)
-    signs = np.sign(smooth(np.array(ends)))
-    if signs[0] == signs[1]:  # it vanishes at one of them
+    with np.errstate(over="ignore", invalid="ignore"):
+        signs = np.sign(smooth(np.array(ends)))
+    if not signs[0] * signs[1] < 0.0:  # it vanishes at one of them, or is not smooth
         return high
     return float(of_place(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15)))

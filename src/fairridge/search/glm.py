@@ -99,7 +99,9 @@ class QuadraticSearch(BoundSearch):
         known = WithoutColumns(np.full(count, start.deviance), np.tile(start.gradient, (count, 1)))
         return replace(start, beside=known)
 
-    def local(self, point: Point, damping: float = 0.0, origin: float = 0.0) -> LocalModel | None:
+    def local(
+        self, point: Point, damping: float = 0.0, origin: float | None = None
+    ) -> LocalModel | None:
         """Return the minima at all λ, as a pass shows them."""
         glm, R = self.glm, self._root
         H = point.hessian + 2.0 * self._fixed
@@ -325,15 +327,19 @@ class GLMProblem(PenalizedProblem):
 
     def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for every bound, from the side on which it holds."""
-        penalized = self._basis.sensitive.rank and self.glm.coordinates.of_sensitive.size
         nothing = self.glm.compares_nothing or self.glm.ceiling == 0.0
-        if (bounds == 1.0).all() or not penalized or nothing:
+        if (bounds == 1.0).all() or not self._is_penalized or nothing:
             return [Choice.UNCONSTRAINED for _ in bounds]
         floor = self._floor()
         free = self.value(definition, self.fit(0.0)) if floor > 0.0 else 1.0
         return choose_above_floor(
             bounds, floor, free, lambda above: self._choose_above(definition, above)
         )
+
+    @property
+    def _is_penalized(self) -> bool:
+        """Whether there is anything that λ penalizes."""
+        return bool(self._basis.sensitive.rank and self.glm.coordinates.of_sensitive.size)
 
     def _floor(self) -> float:
         """Return the unfairness that no finite λ goes below."""

@@ -265,18 +265,21 @@ class MeanSearch(BoundSearch):
 
     # --------------------------------------------------------------------- models
 
-    def local(self, point: Point, damping: float = 0.0, origin: float = 0.0) -> LocalModel | None:
+    def local(
+        self, point: Point, damping: float = 0.0, origin: float | None = None
+    ) -> LocalModel | None:
         """Return the minima at all λ, as a pass shows them."""
         at: MeansAt = point.beside
         H = point.hessian + 2.0 * self._fixed
         if damping > 0.0:
             H[np.diag_indices_from(H)] += damping * self.glm.typical_curvature
         gradient = point.gradient + 2.0 * self._fixed @ point.theta
-        if origin > 0.0:  # what is held may bend downward, which no step sees
+        if origin is not None:  # what is held may bend downward, which no step sees
             firm = 2.0 * self._stiff_totals * at.of_excess.T
             H, gradient = H + firm @ at.of_excess, gradient + firm @ at.excess
+            origin = min(origin, self._stiff)
         held = at.excess, at.of_excess
-        penalized, origin = (at.explained, at.jacobian), min(origin, self._stiff)
+        penalized = at.explained, at.jacobian
         return local_model(H, gradient, penalized, held, origin, self.glm.typical_curvature)
 
     @property

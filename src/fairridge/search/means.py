@@ -173,6 +173,11 @@ class MeanParityProblem(GLMProblem):
 
     # ------------------------------------------------------------------- search
 
+    @property
+    def _is_penalized(self) -> bool:
+        """Whether S can explain means: it can also where only controls have coefficients."""
+        return len(self._bounded.forms[0].map) > 0
+
     def _floor(self) -> float:
         """Return the unfairness that no finite λ goes below; not known beside controls.
 

@@ -435,19 +435,19 @@ def local_model(
     gradient: Floats,
     penalized: tuple[Floats, Floats],
     held: tuple[Floats, Floats] | None,
-    origin: float,
+    origin: float | None,
     typical: Floats,
 ) -> LocalModel | None:
-    """Solve the model; None if it has no minimum at an origin of zero.
+    """Solve the model; without an origin None if it has no minimum at λ = 0.
 
     `penalized` is a and J, `held` is c and G; all derivatives are those of the deviance and of
-    penalties that do not depend on λ. At another origin negative curvature changes its sign, in
+    penalties that do not depend on λ. At an origin negative curvature changes its sign, in
     units of `typical` ones: steps leave a saddle point, and do not creep along it.
     """
     a, J = penalized
     if not np.isfinite(hessian).all():
         return None
-    if origin > 0.0:
+    if origin is not None:
         hessian = bent_upward(hessian + 2.0 * origin * J.T @ J, typical)
         gradient = gradient + 2.0 * origin * J.T @ a
     rows = J if held is None else np.vstack([J, held[1]])
@@ -473,4 +473,6 @@ def local_model(
     rates, turn = np.linalg.eigh(0.5 * (T + T.T))
     rates = np.maximum(rates, 0.0)
     multipliers = np.column_stack([multipliers[:, :1], multipliers[:, 1:] @ turn])
-    return LocalModel(origin, newton, directions @ turn, rates, turn.T @ left, turn, multipliers)
+    return LocalModel(
+        origin or 0.0, newton, directions @ turn, rates, turn.T @ left, turn, multipliers
+    )
