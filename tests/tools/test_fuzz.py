@@ -22,7 +22,6 @@ pytestmark = pytest.mark.slow
 OPEN = {
     36: "ten columns fit six rows perfectly, and the ridge is not where the judge has it",
     250: "the search in a Poisson model of eight rows does not notice that they are separated",
-    5030: "the bound on a perfect fit of eight rows is met with room to spare, and not said so",
     4455: "λ = 1e13 leaves a bound on a tiny column eight digits",
     209_180: "the model without a bound, of absolute values between classes, is another",
     204_328: "a scan of a share above one gives up",

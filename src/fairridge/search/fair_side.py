@@ -1,8 +1,8 @@
-"""A bound on means from the fair side: minima are followed as λ falls.
+"""A bound on means that the search from the null model has not reached.
 
-On data that are nearly separated, means under a strict bound have better minima near the
-null model than near the model without a bound. And minima may jump over a bound: then no
-minimum has the share r, and the bound is met with what is left of it.
+Another start is the minimum under a given λ. If that fails, too, minima are followed from the
+fair side as λ falls. They may jump over a bound: then no minimum has the share r, and the
+bound is met with what is left of it.
 """
 
 from __future__ import annotations

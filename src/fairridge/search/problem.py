@@ -287,15 +287,18 @@ class PenalizedProblem(Problem):
         return solutions
 
     def _solution(self, r: float, fit: Fit, choice: Choice, tol: float) -> Solution:
-        """Measure a model, and take a "met" back if the bound does not hold.
+        """Measure a model, and say if the bound does not hold, or not with equality.
 
         Values that jump under rounding, as when the unconstrained model runs to
         infinity, can mislead a search.
         """
         value, components = self.definition.value(fit), self.definition.components(fit)
         claimed = choice.met and not (choice.status == "inactive" and r >= 1.0)
-        if claimed and not value <= r + BOUND_TOLERANCES * tol:
+        slack = BOUND_TOLERANCES * tol
+        if claimed and not value <= r + slack:
             choice = replace(choice, status="not-converged")
+        elif choice.status == "converged" and 0.0 < value < r - slack:
+            choice = replace(choice, status="jumped")
         return Solution(r, fit, value, components, choice)
 
     def finished(self, solution: Solution, solved: Fit) -> Solution:
