@@ -338,7 +338,7 @@ def predicted_choice(
     grid = grid[grid > least] if least > 0.0 else np.append(0.0, grid)
 
     def excess(lambdas: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):  # far away models may be anything
+        with np.errstate(over="ignore", invalid="ignore"):
             found = predicted(lambdas) - r
         return np.where(np.isfinite(found), found, np.finfo(np.float64).max)
 
@@ -359,8 +359,8 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
     """
     of_place: Any = np.exp if low > 0.0 else np.positive
     ends = (np.log(low), np.log(high)) if low > 0.0 else (low, high)
-    smooth = Chebyshev.interpolate(lambda x: excess(of_place(x)), DEGREE, domain=ends)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # far away models may be anything
+        smooth = Chebyshev.interpolate(lambda x: excess(of_place(x)), DEGREE, domain=ends)
         signs = np.sign(smooth(np.array(ends)))
     if not signs[0] * signs[1] < 0.0:  # it vanishes at one of them, or is not smooth
         return high
