@@ -145,8 +145,10 @@ class Classes:
     def read(self, y: Any, inputs: Inputs) -> Response:
         """Read labels as codes, and as 0/1 columns if there are more than two."""
         truth = labels(y, inputs.n_given, "y", inputs.keep)
-        check_classification_targets(truth)
         known = np.unique(truth)
+        # Few labels of these kinds are classes; whether numbers are takes longer to say.
+        if truth.dtype.kind not in "biuU" or 2 * len(known) > len(truth):
+            check_classification_targets(truth)
         two = len(known) == 2
         codes = (truth == known[1]).astype(np.intp) if two else np.searchsorted(known, truth)
         classes = self._in_order(known)

@@ -20,8 +20,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import Chebyshev
-from scipy.optimize import brentq
 
 from fairridge._typing import Floats
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
@@ -32,8 +30,10 @@ from fairridge.solvers.newton import EIGENVALUE_TOLERANCE, HESSIAN_COST, LocalMo
 
 # Predicted models on a grid of λ: per decade, and decades beyond where models change.
 GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
-# Degree of the polynomial between neighbors on the grid.
-DEGREE = 12
+# Places between neighbors on the grid through which a polynomial goes: Chebyshev's.
+PLACES = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 13))
+# How often the place of a crossing is cut into as many parts, if what crosses is not monotone.
+SECTIONS = 4
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
 # step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
 LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
@@ -337,31 +337,46 @@ def predicted_choice(
     least = max(local.least, 0.0)
     grid = grid[grid > least] if least > 0.0 else np.append(0.0, grid)
 
-    def excess(lambdas: Floats) -> Floats:
+    def values_at(lambdas: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
-            found = predicted(lambdas) - r
+            found = predicted(lambdas)
         return np.where(np.isfinite(found), found, np.finfo(np.float64).max)
 
-    above = excess(grid) > 0.0
+    above = values_at(grid) > r
     if above[-1]:
         return None
     if not above.any():
         return Choice(float(grid[0]), "converged") if grid[0] > 0.0 else Choice.UNCONSTRAINED
     last = int(np.flatnonzero(above)[-1])
     crossings = int(np.count_nonzero(above[1:] != above[:-1]))
-    return Choice(_crossing(excess, grid[last], grid[last + 1]), "converged", crossings)
+    return Choice(_crossing(values_at, r, *grid[last : last + 2]), "converged", crossings)
 
 
-def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:
-    """Return where an excess vanishes between neighbors on the grid.
+def _crossing(values_at: Callable[[Floats], Floats], r: float, low: float, high: float) -> float:
+    """Return where a function falls through r between neighbors on the grid.
 
-    It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits.
+    Where it is monotone its inverse is smooth, most of all on logarithmic scales, so that the
+    polynomial through a few places has all digits.
     """
-    of_place: Any = np.exp if low > 0.0 else np.positive
-    ends = (np.log(low), np.log(high)) if low > 0.0 else (low, high)
-    with np.errstate(over="ignore", invalid="ignore"):  # far away models may be anything
-        smooth = Chebyshev.interpolate(lambda x: excess(of_place(x)), DEGREE, domain=ends)
-        signs = np.sign(smooth(np.array(ends)))
-    if not signs[0] * signs[1] < 0.0:  # it vanishes at one of them, or is not smooth
-        return high
-    return float(of_place(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15)))
+    for _ in range(SECTIONS):
+        places = low + (high - low) * PLACES if low == 0.0 else low * (high / low) ** PLACES
+        values = values_at(places)
+        if values[0] > r > values[-1] > 0.0 and (values[1:] < values[:-1]).all():
+            return float(_vanishing(np.log(values / r), places))
+        above = np.flatnonzero(values > r)
+        if not len(above) or above[-1] == len(PLACES) - 1:  # it falls at one of the ends
+            break
+        low, high = places[above[-1]], places[above[-1] + 1]
+    return high
+
+
+def _vanishing(values: Floats, places: Floats) -> float:
+    """Return where a monotone function vanishes: Lagrange's polynomial of its inverse, at 0."""
+    if not values.all():
+        return float(places[values == 0.0][0])
+    unit = values / np.abs(values).max()
+    apart = unit[:, None] - unit
+    np.fill_diagonal(apart, 1.0)
+    weights = 1.0 / (apart.prod(axis=1) * unit)
+    weights /= weights.sum()
+    return weights @ places if places[0] == 0.0 else np.exp(weights @ np.log(places))

@@ -325,12 +325,14 @@ class PenalizedGLM:
     @cached_property
     def null(self) -> Point:
         """The model with an intercept only."""
+        start, levels = self.start, self.coordinates.intercept_index
         if not self.family.has_intercept:
-            return self.start
-        objective = replace(
-            self.objective(np.inf), free=self.coordinates.intercept_index, nearby=None
-        )
-        return minimize(objective, self.start, self.max_iter)[0]
+            return start
+        decrement = start.gradient[levels] ** 2 / self.typical_curvature[levels]
+        if decrement.sum() <= CONVERGENCE_TOLERANCE * (self.unit + abs(start.deviance)):
+            return start  # it has the mean response, unless there is an offset
+        objective = replace(self.objective(np.inf), free=levels, nearby=None)
+        return minimize(objective, start, self.max_iter)[0]
 
     @property
     def null_deviance(self) -> float:
