@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from fairridge._typing import Floats
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
@@ -30,10 +31,9 @@ from fairridge.solvers.newton import EIGENVALUE_TOLERANCE, HESSIAN_COST, LocalMo
 
 # Predicted models on a grid of λ: per decade, and decades beyond where models change.
 GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
-# Places between neighbors on the grid through which a polynomial goes: Chebyshev's.
-PLACES = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 13))
-# How often the place of a crossing is cut into as many parts, if what crosses is not monotone.
-SECTIONS = 4
+# Chebyshev's nodes between neighbors on the grid, and their weights in a polynomial.
+NODES = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 13))
+NODE_WEIGHTS = (-1.0) ** np.arange(13) * np.where(NODES * (1.0 - NODES) > 0.0, 1.0, 0.5)
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
 # step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
 LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
@@ -337,46 +337,42 @@ def predicted_choice(
     least = max(local.least, 0.0)
     grid = grid[grid > least] if least > 0.0 else np.append(0.0, grid)
 
-    def values_at(lambdas: Floats) -> Floats:
+    def excess(lambdas: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
-            found = predicted(lambdas)
-        return np.where(np.isfinite(found), found, np.finfo(np.float64).max)
+            found = predicted(lambdas) - r
+        return np.where(found < 1.0, found, 1.0)  # whatever it is, it is too much
 
-    above = values_at(grid) > r
+    above = excess(grid) > 0.0
     if above[-1]:
         return None
     if not above.any():
         return Choice(float(grid[0]), "converged") if grid[0] > 0.0 else Choice.UNCONSTRAINED
     last = int(np.flatnonzero(above)[-1])
     crossings = int(np.count_nonzero(above[1:] != above[:-1]))
-    return Choice(_crossing(values_at, r, *grid[last : last + 2]), "converged", crossings)
+    return Choice(_crossing(excess, *grid[last : last + 2]), "converged", crossings)
 
 
-def _crossing(values_at: Callable[[Floats], Floats], r: float, low: float, high: float) -> float:
-    """Return where a function falls through r between neighbors on the grid.
+def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:
+    """Return where an excess vanishes between neighbors on the grid.
 
-    Where it is monotone its inverse is smooth, most of all on logarithmic scales, so that the
-    polynomial through a few places has all digits.
+    It is smooth in log λ, and in λ next to zero: a polynomial, in its barycentric form, has all
+    of its digits.
     """
-    for _ in range(SECTIONS):
-        places = low + (high - low) * PLACES if low == 0.0 else low * (high / low) ** PLACES
-        values = values_at(places)
-        if values[0] > r > values[-1] > 0.0 and (values[1:] < values[:-1]).all():
-            return float(_vanishing(np.log(values / r), places))
-        above = np.flatnonzero(values > r)
-        if not len(above) or above[-1] == len(PLACES) - 1:  # it falls at one of the ends
-            break
-        low, high = places[above[-1]], places[above[-1] + 1]
-    return high
 
+    def lambda_at(part: Any) -> Any:
+        return low + (high - low) * part if low == 0.0 else low * (high / low) ** part
 
-def _vanishing(values: Floats, places: Floats) -> float:
-    """Return where a monotone function vanishes: Lagrange's polynomial of its inverse, at 0."""
-    if not values.all():
-        return float(places[values == 0.0][0])
-    unit = values / np.abs(values).max()
-    apart = unit[:, None] - unit
-    np.fill_diagonal(apart, 1.0)
-    weights = 1.0 / (apart.prod(axis=1) * unit)
-    weights /= weights.sum()
-    return weights @ places if places[0] == 0.0 else np.exp(weights @ np.log(places))
+    values = excess(lambda_at(NODES))
+    above = np.flatnonzero(values > 0.0)
+    if not len(above) or above[-1] == len(NODES) - 1:  # it vanishes at one of them
+        return high
+
+    def smooth(part: float) -> float:
+        apart = part - NODES
+        if not apart.all():
+            return float(values[apart == 0.0][0])
+        weights = NODE_WEIGHTS / apart
+        return float(weights @ values) / float(weights.sum())
+
+    between = NODES[above[-1] : above[-1] + 2]
+    return float(lambda_at(brentq(smooth, *between, xtol=1e-300, rtol=4e-15)))
