@@ -130,7 +130,7 @@ def test_what_the_controls_cover_up_is_reported(rows, family):
     of_controls = [1.0 - left(c, S).var() / c.var() for c in Z[:, CONTROLS].T]
     assert parts["controls_explained_by_sensitive"] == pytest.approx(np.mean(of_controls))
     text = str(model.summary())
-    assert "conditional-parity" in text
+    assert "statistical-parity, given" in text
     assert "Without controls" in text
     assert "S explains of controls" in text
 

@@ -165,7 +165,7 @@ def test_weights_files_and_saved_models(people, family, tmp_path):
     again = load(tmp_path / "m.json")
     np.testing.assert_array_equal(means(again, frame), means(model, frame))
     text = str(again.summary())
-    assert "conditional-mean-parity" in text
+    assert "mean-parity, given" in text
     assert "Without controls" in text
     assert "S explains of controls" in text
 

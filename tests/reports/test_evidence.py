@@ -48,7 +48,7 @@ def test_models_without_standard_errors_say_why(people, people_X, small_report):
     parity = FairRidgeClassifier(0.05, sensitive=["sex"])
     refused = fairridge.report(parity, people_X, people["binomial"], **ROUGH)
     assert refused.contents.population is None
-    assert "not known: the interval is for the share of the variance" in refused.html
+    assert "not known: there is an interval for shares of the variance" in refused.html
 
 
 @pytest.mark.parametrize(("bound", "words"), [(0.2, "is certified"), (0.0005, "is not certified")])

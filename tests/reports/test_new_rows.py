@@ -63,7 +63,7 @@ def test_it_says_whether_the_bound_holds(validated, classifier, people, halves):
     first, _, X = halves
     moved = X.assign(age=X["age"].iloc[0] + np.where(X["sex"] == "male", 400.0, 0.0))
     worse = fairridge.report(classifier, moved, people["binomial"][~first], new_rows=True)
-    assert "of the variance of the predicted means: above the bound." in worse.summary
+    assert "predicted probabilities. That is above the bound." in worse.summary
     assert worse.contents.bound_on.verdict(0.02) == "above"
     assert "have shifted" in worse.summary
     assert worse.contents.drift[0].name == "age"
@@ -73,7 +73,7 @@ def test_it_says_whether_the_bound_holds(validated, classifier, people, halves):
         ),
         X, people["binomial"][~first], new_rows=True,
     )  # fmt: skip
-    assert ": within the bound." in certain.summary
+    assert "That is within the bound." in certain.summary
 
 
 def test_audits_and_reports_say_the_same(validated, classifier, people, halves):
@@ -108,7 +108,7 @@ def test_an_interval_around_the_bound_decides_nothing():
     found = measure(own, "share_of_eta")
     assert found.low < 0.03 < found.high
     assert found.value == pytest.approx(0.03)
-    assert "undecided, since the interval has the bound in it" in own.summary
+    assert "That is undecided: the interval has the bound in it." in own.summary
 
 
 def test_drift_is_the_population_stability_index(classifier, people, halves):

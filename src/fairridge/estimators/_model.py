@@ -21,7 +21,7 @@ from fairridge.data import Design
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
-from fairridge.metrics import WORDS
+from fairridge.metrics import WORDS, Measure, measure_of
 
 # What to do about features that fit any response.
 FEWER_FEATURES = "Use a map with fewer features."
@@ -134,6 +134,19 @@ def fitted(model: Any) -> Fitted:
     settings, profiles = model._settings, getattr(model, "_profiles", ())
     styles, offsets = getattr(model, "_text_styles", ()), getattr(model, "_offsets", ())
     return Fitted(settings, settings._traits, model._design, profiles, styles, offsets)
+
+
+def bounded_measure(model: Any) -> Measure:
+    """Return what a fitted model bounds."""
+    facts = fitted(model)
+    return measure_of(
+        facts.traits.definition,
+        model.family_,
+        facts.design,
+        getattr(facts.settings, "controls", None),
+        getattr(model, "classes_", None),
+        rates=bool(facts.offsets) and model.family_.link == "log",
+    )
 
 
 def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:

@@ -11,8 +11,8 @@ from fairridge.arguments import listed
 from fairridge.data.columns import CategoricalColumn
 from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._flips import flips_text
-from fairridge.estimators._model import attribute_facts, bound_text
-from fairridge.metrics import DIFFERENCES, EVERYONE, WORDS
+from fairridge.estimators._model import attribute_facts, bound_text, bounded_measure
+from fairridge.metrics import DIFFERENCES, EVERYONE, WORDS, control_names
 from fairridge.reports import CoefficientRow, Summary
 from fairridge.reports.summary import INFLATION_REMARK
 
@@ -55,7 +55,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         for k in range(1 if labels is None else len(labels))
         for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
     ]
-    first = WITH_S if model._fitted.traits.needs_sensitive else WITHOUT_S
+    first = _columns_text(model)
     # Groups of few people have no means to compare.
     compared = SMD if DIFFERENCES["standardized_mean_difference"] in facts else ""
     notes, isolated = [first, EXPLAINS, COR + compared], list(getattr(model, "isolated_", {}))
@@ -83,6 +83,16 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     return Summary(
         type(model).__name__, tuple(facts.items()), tuple(rows), tuple(notes), model._backend
     )
+
+
+def _columns_text(model: Any) -> str:
+    """Say what the two columns of coefficients are."""
+    if not model._fitted.traits.needs_sensitive:
+        return WITHOUT_S
+    design, settings = model._fitted.design, model._fitted.settings
+    controls = control_names(design, getattr(settings, "controls", None))
+    through = f" Those of S have in them what S explains through {listed(controls, write=str)}."
+    return WITH_S + (through if controls else "")
 
 
 def totals_text(ratios: dict[str, dict[str, float]]) -> list[str]:
@@ -135,7 +145,7 @@ def bound_facts(model: Any) -> dict[str, str]:
         **_offset_facts(model),
         "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
-        "Definition": fitted.traits.definition.name,
+        "Definition": bounded_measure(model).title,
         **(
             dict(attribute_facts(model, 6))
             if isinstance(model.unfairness_, dict)

@@ -14,6 +14,9 @@ from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Fit, Isolation, PredictedModels
 
+# What a share is of: the variance of scores (linear predictors) or of predicted means, what a
+# model explains of its response, what S and the response explain of scores, or something else.
+Whole = Literal["scores", "means", "model", "both", "other"]
 # The predictions whose R² on S a certificate can be about.
 Certifiable = Literal["linear predictors", "means"]
 
@@ -50,14 +53,9 @@ class Definition(ABC):
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the quantities the value is made of, by name."""
 
-    @property
-    def words(self) -> str:
-        """How a report calls the value on other rows."""
-        return f"bounded quantity ({self.name.replace('-', ' ')})"
-
-    def measured_as(self, family: Family) -> str:
-        """Return which measure of all models it is, "share_of_means" or "share_of_eta"; or ""."""
-        return ""
+    def whole(self, family: Family) -> Whole:
+        """Return what it is a share of."""
+        return "other"
 
     @property
     def needs_only_moments(self) -> bool:

@@ -37,7 +37,7 @@ class GivenControls(Definition):
     @property
     def name(self) -> str:
         """Its name in tables."""
-        return f"conditional-{self.definition.name.removeprefix('statistical-')}"
+        return f"{self.definition.name} given controls"
 
     @property
     def penalizes_means(self) -> bool:

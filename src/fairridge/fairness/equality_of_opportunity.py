@@ -7,7 +7,7 @@ from typing import Any
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.fairness.base import VarianceShare
+from fairridge.fairness.base import VarianceShare, Whole
 from fairridge.models import Fit, PredictedModels
 from fairridge.solvers.spectrum import sequential_share
 
@@ -62,13 +62,9 @@ class EqualityOfOpportunity(VarianceShare):
     needs_only_moments = True
     sees_columns = False
 
-    @property
-    def words(self) -> str:
-        """How a report calls the value on other rows."""
-        return (
-            "share of the sensitive attributes in what they and then the response explain of "
-            "the linear predictor"
-        )
+    def whole(self, family: Any) -> Whole:
+        """Return what S and then the response explain of scores."""
+        return "both"
 
     def held_out(
         self, fit: Fit, engine: Engine, scatter: Floats, q: int, m: int, *, adjusted: bool = True

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, MeanSums
-from fairridge.fairness.base import Certifiable, Definition, VarianceShare
+from fairridge.fairness.base import Certifiable, Definition, VarianceShare, Whole
 from fairridge.fairness.conditional import GivenControls
 from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit, PredictedModels
@@ -46,6 +46,10 @@ class MeanShare(Definition):
 
     penalizes_means = True
     sees_columns = False
+
+    def whole(self, family: Any) -> Whole:
+        """Return the variance of predicted means."""
+        return "means"
 
     @abstractmethod
     def among(self, family: Any, classes: Any) -> Among | None:
@@ -145,10 +149,6 @@ class MeanParity(MeanShare, VarianceShare):
     def among(self, family: Any, classes: Any) -> Among | None:
         """Return None: all rows count."""
         return None
-
-    def measured_as(self, family: Any) -> str:
-        """Return R² of the means on S."""
-        return "share_of_means"
 
     def certifiable(self, family: Any) -> Certifiable:
         """Return the means, which are the linear predictor in gaussian models."""

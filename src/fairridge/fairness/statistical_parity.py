@@ -10,7 +10,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.engines import Engine
-from fairridge.fairness.base import Certifiable, VarianceShare, share
+from fairridge.fairness.base import Certifiable, VarianceShare, Whole, share
 from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
 from fairridge.families.links import LARGEST_EXPONENT
@@ -100,14 +100,12 @@ class StatisticalParity(VarianceShare):
             "statistical-parity" if self.measure is None else f"statistical-parity ({self.measure})"
         )
 
-    @property
-    def words(self) -> str:
-        """How a report calls the value on other rows."""
-        return "share of the variance of the linear predictor that the sensitive attributes explain"
-
-    def measured_as(self, family: Family) -> str:
-        """Return R² of η on S, if variances are compared."""
-        return "share_of_eta" if self.applies_to(family) else ""
+    def whole(self, family: Family) -> Whole:
+        """Return the variance of scores, or what a model explains, if deviances are compared."""
+        measure = self.measure or family.share
+        if measure == "variance":
+            return "scores"
+        return "model" if self.center and measure == "deviance" else "other"
 
     @property
     def for_blind(self) -> StatisticalParity | None:

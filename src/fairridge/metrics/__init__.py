@@ -24,6 +24,13 @@ from fairridge.metrics.group_measures import (
 from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
+from fairridge.metrics.measure import (
+    Measure,
+    ScoredRows,
+    control_names,
+    measure_of,
+    measured_on_rows,
+)
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
 from fairridge.metrics.totals import EVERYONE, encoded_groupings, total_ratios
 from fairridge.metrics.training_groups import DIFFERENCES, group_differences, shares_of_fit
@@ -49,12 +56,15 @@ __all__ = [
     "GroupCodes",
     "GroupMeasures",
     "Grouping",
+    "Measure",
     "Proxies",
+    "ScoredRows",
     "SortedScores",
     "area_under_curve",
     "attribute_leakage",
     "audit",
     "concordance_index",
+    "control_names",
     "decided_by",
     "dependence",
     "encoded_groupings",
@@ -67,6 +77,8 @@ __all__ = [
     "learned_share",
     "lmg",
     "make_fairness_scorer",
+    "measure_of",
+    "measured_on_rows",
     "proxy_terms",
     "refit_within",
     "scatter_of",

@@ -340,6 +340,16 @@ class TrainingColumns:
     B: Floats  # coefficients of X on S, of shape (q, p)
     with_response: Floats  # covariances of [S, X] with y, of shape (q+p, m)
     predictor_variance: float  # VAR(Uβ), summed over classes
+    # Coefficients on [S, X] of what S adds beyond controls, and of the controls alone, of shape
+    # (2, m, q+p); None without controls.
+    beyond: Floats | None = None
+
+    def terms(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """Return coefficients on [S, X] of what S adds, and of the controls alone."""
+        if self.beyond is not None:
+            return self.beyond[0], self.beyond[1]
+        of_sensitive = np.pad(alpha, ((0, 0), (0, self.B.shape[1])))
+        return of_sensitive, np.zeros_like(of_sensitive)
 
     @classmethod
     def of(cls, basis: FairBasis, fit: Fit) -> TrainingColumns:
@@ -354,7 +364,17 @@ class TrainingColumns:
             B,
             np.concatenate([S_y, B.T @ S_y + U_y]) / n,
             fit.predictor_variance,
+            None if fit.given is None else _beyond_controls(fit.given),
         )
+
+
+def _beyond_controls(given: Fit) -> Floats:
+    """Return coefficients on [S, X] of S less its controls, and of the controls."""
+    basis: Any = given.basis
+    zeta = np.zeros_like(given.beta)
+    zeta[..., basis.controls] = given.beta[..., basis.controls]
+    parts = (given.alpha, np.zeros_like(given.beta)), (np.zeros_like(given.alpha), zeta)
+    return np.stack([np.atleast_2d(basis.raw_coefficients(*part)) for part in parts])
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference import Certificate, Inference, Interval
-from fairridge.metrics import AttributeAudit, Attribution, Audit, Estimate, Proxies
+from fairridge.metrics import AttributeAudit, Attribution, Audit, Estimate, Measure, Proxies
 from fairridge.metrics.intervals import UNDEFINED
 from fairridge.reports.html.evidence import Scoring
 
@@ -138,6 +138,7 @@ class Audited:
     subject: Subject  # what was modeled
     unfairness: Floats  # bounds, increasing, of shape (m,)
     chosen: int  # position of the bound that was chosen
+    measure: Measure | None  # what is bounded; None if nothing is
     samples: tuple[Sample, ...]  # group metrics
     # Groups of two attributes together, in the rows of `main`.
     intersections: tuple[Crossed, ...] = ()
@@ -155,7 +156,7 @@ class ReportContents(Audited):
     achieved: Floats  # what the bound is on, in training, of shape (m,)
     lambda_: Floats  # λ(r), of shape (m,)
     status: tuple[str, ...]  # how each search ended
-    dependence: Curve  # the dependence of scores on S, measured alike in all rows
+    dependence: Curve  # what is bounded, as far as it can be measured alike in all rows
     dependence_name: str  # what that is, in words
     # The numbers that every model is described by; see `metrics.dependence_shares`.
     yardstick: dict[str, Curve]
@@ -176,7 +177,7 @@ class ReportContents(Audited):
     sighted: Sighted | None = None  # the same model with S, if this one is blind
     inference: Inference | None = None  # standard errors of the chosen model
     no_inference: str = ""  # why there are none; "" if there are
-    population: Interval | None = None  # R² of the linear predictor on S in the population
+    population: Interval | None = None  # what the bound is on, in the population
     no_population: str = ""  # why there is no such interval; "" if there is one
     certificate: Certificate | None = None  # what the bound promises, if `confidence` was set
     scoring: Scoring | None = None  # how one score is computed

@@ -25,7 +25,9 @@ class NewRowsMeasure:
     adjusted: float = math.nan  # the value less what chance alone explains; NaN if there is none
 
     def verdict(self, r: float) -> str:
-        """Compare the interval with a bound: "within" it, "above" it, or "undecided"."""
+        """Compare the interval with a bound: "within" it, "above" it, "undecided" or "unknown"."""
+        if not math.isfinite(self.high):
+            return "unknown"
         if self.high <= r:
             return "within"
         return "above" if self.low > r else "undecided"
@@ -51,7 +53,7 @@ class NewRowsContents(Audited):
     """Everything that a report on new rows shows, beside its groups."""
 
     bounded: str  # key of the measure that the bound is on; "" if none of them is
-    # Dependence on S, and measures of accuracy.
+    # Dependence on S, with what is bounded first, and measures of accuracy.
     measures: tuple[NewRowsMeasure, ...]
     accuracy: tuple[NewRowsMeasure, ...]
     drift: tuple[Drift, ...]  # columns, those that changed most first

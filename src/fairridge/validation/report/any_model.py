@@ -60,6 +60,7 @@ def gather_predictions(
         subject=_subject(model, audience, rule, name),
         unfairness=np.full(1, np.nan),
         chosen=0,
+        measure=None,
         samples=samples,
         bounded="",
         # The linear predictor is made of the predictions, and no part of the model.

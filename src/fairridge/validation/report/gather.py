@@ -14,9 +14,10 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
+from fairridge.estimators._model import bounded_measure
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.families import Family
-from fairridge.metrics import WORDS
+from fairridge.metrics import WORDS, measured_on_rows
 from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.report.case import (
@@ -95,6 +96,7 @@ def gather(
     rule = decision_rule(audience, name)
     findings = _measured(case, audience, rule, progress)
     blind = not case.model._traits.needs_sensitive
+    measure = bounded_measure(case.fitted)
     terms, left_out = coefficient_terms(fits, training, audience.labels, blind=blind)
     return ReportContents(
         subject=case_subject(case, name or "the response", audience, rule, findings),
@@ -104,7 +106,8 @@ def gather(
         lambda_=np.array([fit.lambda_ for fit in fits]),
         status=tuple(solution.choice.status for solution in case.solutions),
         dependence=_curve(findings, "dependence", "dependence on S", False),
-        dependence_name=case.model._traits.definition.words,
+        dependence_name=measured_on_rows(measure, audience.family).words,
+        measure=measure,
         yardstick=_yardstick(findings),
         accuracy=_accuracy_curves(audience.family, findings),
         folds=findings.folds,

@@ -13,9 +13,10 @@ from fairridge.data import Design, Rows, name_of, require_offsets
 from fairridge.data.table import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
+from fairridge.estimators._model import bounded_measure
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
-from fairridge.metrics import WORDS
+from fairridge.metrics import WORDS, Measure, ScoredRows
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.share_interval import share_interval
@@ -59,6 +60,8 @@ def gather_new_rows(
     name = options.response or name_of(y) or "the response"
     rule = decision_rule(audience, name)
     samples = samples_of(audience, rule, rows.with_offset(eta))
+    measure = bounded_measure(model)
+    bounded = bounded_on(model, measure, scored_rows(model, measure, rows, eta))
     drift, no_drift = drift_of(model, (*pieces[0], *pieces[1]), len(eta), inputs.weight)
     return NewRowsContents(
         subject=subject_of(
@@ -72,9 +75,10 @@ def gather_new_rows(
         ),
         unfairness=np.array([float(facts.bound)]),
         chosen=0,
+        measure=measure,
         samples=samples,
-        bounded=model._fitted.traits.definition.measured_as(model.family_),
-        measures=measures_on(model, rows, eta, samples),
+        bounded=bounded.key,
+        measures=with_bounded(bounded, measures_on(model, rows, eta, samples)),
         accuracy=accuracy_on(model, rows, eta),
         drift=drift,
         no_drift=no_drift,
@@ -150,6 +154,75 @@ def measures_on(
         )
         for key, estimate in found.items()
     )
+
+
+def scored_rows(model: Any, measure: Measure, rows: DenseRows, eta: Floats) -> ScoredRows:
+    """Put together what a measure reads of rows that a model was not fitted to."""
+    family, design, q = model.family_, model._fitted.design, rows.engine.n_sensitive
+    controls, C = getattr(model._fitted.settings, "controls", None), rows.columns[:, :0]
+    if controls is not None:
+        C = rows.columns[:, q + np.array(design.control_columns(controls), dtype=np.intp)]
+    weight = rows.engine.weights
+    means = (None, weight) if family.reads == "times" else rows.judged(family, eta)
+    response = rows.engine.response[:, 0]
+    return ScoredRows(
+        eta,
+        means[0],
+        weight,
+        means[1],
+        rows.columns[:, :q],
+        C,
+        response.astype(np.intp) if family.reads == "classes" else None,
+        losses_of(model, rows, eta) if measure.whole == "model" else None,
+        rows.engine.rows.targets,
+    )
+
+
+def losses_of(model: Any, rows: DenseRows, eta: Floats) -> Floats:
+    """Return deviances of rows: of a model, without what S adds, and without predictors."""
+    family, center = model.family_, model._training.center[: rows.columns.shape[1]]
+    of_sensitive, of_controls = model._training.terms(np.atleast_2d(model.alpha_))
+    columns = rows.columns + (rows.center - center)
+    level = np.atleast_1d(model.intercept_) + model._raw_coefficients @ center
+    places = eta, eta - columns @ of_sensitive.T, level + columns @ of_controls.T
+    weights, y = getattr(family, "class_weights", None), rows.engine.response
+    each = [row_deviances(family, y, rows.with_offset(place)) for place in places]
+    losses = np.column_stack(each)
+    return losses if weights is None else losses * np.array(weights)[y[:, 0].astype(np.intp), None]
+
+
+def row_deviances(family: Any, y: Floats, eta: Floats) -> Floats:
+    """Return the deviance of each row, of weight 1."""
+    if family.n_predictors == 1:
+        return np.asarray(family.unit_deviance(y[:, 0], eta[:, 0]))
+    shares = family.probabilities(eta)[np.arange(len(y)), y[:, 0].astype(np.intp)]
+    return np.asarray(-2.0 * np.log(shares))
+
+
+def bounded_on(model: Any, measure: Measure, scored: ScoredRows) -> NewRowsMeasure:
+    """Measure what a model bounds on rows that it was not fitted to."""
+    key = "bounded"
+    if not measure.given and not measure.among:
+        key = {"scores": "share_of_eta", "means": "share_of_means"}.get(measure.whole, key)
+    found = measure.interval(scored, CONFIDENCE)
+    return NewRowsMeasure(
+        key,
+        f"{measure.words[0].upper()}{measure.words[1:]}",
+        float(model.unfairness_),
+        found.value,
+        found.low,
+        found.high,
+        True,
+        measure.adjusted(scored),
+    )
+
+
+def with_bounded(
+    bounded: NewRowsMeasure, measures: tuple[NewRowsMeasure, ...]
+) -> tuple[NewRowsMeasure, ...]:
+    """Put what is bounded first, unless it is among the measures of every model."""
+    known = any(one.key == bounded.key for one in measures)
+    return measures if known else (bounded, *measures)
 
 
 def accuracy_on(model: Any, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:

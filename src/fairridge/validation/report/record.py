@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table
+from fairridge.estimators._model import bounded_measure
 from fairridge.reports.html import Subject
 from fairridge.validation.report.case import Case, Findings
 from fairridge.validation.report.groups import DecisionRule, ReportRows
@@ -87,7 +88,7 @@ def subject_of(
         family=family.name,
         reads=family.reads,
         link=family.link,
-        definition=str(facts.traits.definition.name),
+        definition=bounded_measure(model).title,
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
         n_rows=table.shape[0],

@@ -26,8 +26,8 @@ from fairridge.validation.report.case import Case
 MAX_TERMS = 120
 MAX_REPORT_ATTRIBUTES = 8
 NO_POPULATION = (
-    "the interval is for the share of the variance of the linear predictor that S explains, which "
-    "this definition does not bound."
+    "there is an interval for shares of the variance of scores, which this definition does not "
+    "bound."
 )
 
 

@@ -82,5 +82,5 @@ def limits_of(contents: ReportContents) -> list[tuple[str, str]]:
         others.insert(0, needed)
     if contents.subject.link == "identity" and not times:
         return [first, NUMBERS, *others]
-    what = "log hazard ratios" if times else "linear predictors"
+    what = "log hazard ratios" if times else "scores"
     return [first, (OWN_SCALE[0], OWN_SCALE[1].format(what)), *others]

@@ -130,6 +130,11 @@ def amount(contents: ReportContents, value: float, places: int = 2) -> str:
     return percent(value, places) if contents.unfairness[-1] == 1.0 else number(value)
 
 
+def between(low: float, high: float) -> str:
+    """Write an interval of shares inside a sentence."""
+    return f"between {percent(low, 2)} and {percent(high, 2)}"
+
+
 def changed_text(sample: Sample, k: int) -> str:
     """Write how many decisions differ from those of the unconstrained model."""
     return MISSING if sample.decisions is None else count(sample.decisions.changed[k])

@@ -8,18 +8,16 @@ from fairridge.inference import Certificate
 from fairridge.metrics import Audit
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.numbers import count, number, percent, points, ratio
-from fairridge.reports.html.sections.parts import amount
+from fairridge.reports.html.sections.parts import amount, between
 
 
 def population_texts(contents: ReportContents) -> list[str]:
     """Say what is known of the unfairness in the population; nothing if nothing is."""
     interval, parts = contents.population, []
-    if interval is not None:
+    if interval is not None and contents.measure is not None:
         parts.append(
-            f"For people from the same population who are not in these rows, the sensitive "
-            f"attributes explain between {percent(interval.lower, 2)} and "
-            f"{percent(interval.upper, 2)} of the variance of the linear predictor of this model, "
-            f"with {100 * interval.confidence:g} % confidence."
+            f"In the population that these rows come from, with {100 * interval.confidence:g} % "
+            f"confidence: {contents.measure.sentence(between(interval.lower, interval.upper))}"
         )
     if contents.certificate is not None:
         parts.append(certificate_text(contents, contents.certificate))

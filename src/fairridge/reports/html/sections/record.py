@@ -16,6 +16,7 @@ def record_section(contents: Audited) -> Html:
         ("Model", subject.model),
         ("Family", subject.family),
         ("Definition of unfairness", subject.definition or "none: the model has no bound"),
+        *(() if contents.measure is None else (("What is bounded", contents.measure.words),)),
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
         ("Predictors", listed(subject.predictors, most=60, write=str)),
@@ -23,7 +24,7 @@ def record_section(contents: Audited) -> Html:
         *subject.record,
     )
     if isinstance(contents, ReportContents):
-        model += (("R² of η on S in the population", population_fact(contents)),)
+        model += (("The same in the population", population_fact(contents)),)
     return section(
         "record",
         "For the record",

@@ -65,7 +65,7 @@ def _worked(contents: ReportContents, scoring: Scoring) -> Html:
         if column.value != 0.0:
             cells = [_product(b, column.value) for b in column.coefficients]
             rows.append([column.name, _exact(column.value), *cells])
-    rows.append(["Sum (linear predictor η)", "", *map(_exact, scoring.eta)])
+    rows.append(["Sum (score η)", "", *map(_exact, scoring.eta)])
     if contents.subject.reads != "times":
         rows.append(["Prediction", "", *map(_exact, scoring.prediction)])
     return table("A typical row, worked out", head, rows, class_="worked")

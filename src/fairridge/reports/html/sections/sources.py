@@ -46,7 +46,7 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
             "p",
             "In training the sensitive attributes explain ",
             element("b", total),
-            " of the variance of the scores (linear predictors). The shares split this exactly.",
+            " of the variance of the scores. The shares split this exactly.",
         ),
         table("Variance of the scores explained by each attribute", head, rows),
     ]

@@ -168,17 +168,15 @@ def _asked(contents: ReportContents) -> list[str]:
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
         f"{len(subject.predictors)} predictors."
     )
-    names = enumerated(subject.sensitive)
+    assert contents.measure is not None
+    said = contents.measure.sentence
     if k == contents.free:
         return [
             rests,
-            f"Its unfairness is not bounded: {subject.definition} is {amount(contents, free)} "
-            f"with respect to {names}.",
+            f"Its unfairness is not bounded. {said(amount(contents, free))}",
         ]
-    text = (
-        f"It was fitted with the bound r = {bound(contents.unfairness[k])} on unfairness "
-        f"({subject.definition}) with respect to {names}. "
-    )
+    r = contents.unfairness[k]
+    text = f"Its bound is r = {bound(r)}: {said(f'at most {amount(contents, r)}')} "
     levels = enumerated(contents.separating) if contents.separating else "some levels"
     came_to = {
         "inactive": "The bound changes nothing, because the model stays below it by itself.",
@@ -230,7 +228,7 @@ def _came_out(contents: ReportContents) -> list[str]:
 def _yardstick(contents: ReportContents) -> str:
     """Say the numbers that every model is described by; the key figures have those in training."""
     k, curves = contents.chosen, contents.yardstick
-    names = {"share_of_eta": "the linear predictor", "share_of_means": "the predicted means"}
+    names = {"share_of_eta": "the scores", "share_of_means": "the predicted means"}
     if contents.subject.link == "identity" and "share_of_means" in curves:
         names = {"share_of_means": "the predictions"}
     shares = [
@@ -241,6 +239,8 @@ def _yardstick(contents: ReportContents) -> str:
     where = "In training"
     if contents.folds:
         where = "On rows that were held out, adjusted for chance,"
+    if contents.measure is not None and contents.measure.given:
+        where = f"Among everyone, {where[0].lower()}{where[1:]}"
     text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
     if "decision_gap" in curves:
         gap = points(curves["decision_gap"].best_known[k])

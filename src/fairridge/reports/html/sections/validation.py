@@ -22,7 +22,7 @@ STABLE_PSI, SHIFTED_PSI = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
 CHANCE_FACTOR = 2.2
 WHAT = {
-    "share_of_eta": "variance of the linear predictor",
+    "share_of_eta": "variance of the scores",
     "share_of_means": "variance of the predicted means",
 }
 
@@ -30,7 +30,8 @@ WHAT = {
 VERDICTS = {
     "within": "within the bound",
     "above": "above the bound",
-    "undecided": "undecided, since the interval has the bound in it",
+    "undecided": "undecided: the interval has the bound in it",
+    "unknown": "a number without an interval",
 }
 
 
@@ -122,37 +123,25 @@ def _no_bound(contents: NewRowsContents) -> str:
 
 
 def _bound(contents: NewRowsContents) -> list[str]:
-    r, subject = contents.unfairness[0], contents.subject
-    if not subject.definition:
+    r = contents.unfairness[0]
+    if not contents.subject.definition:
         return [_no_bound(contents)]
-    text = (
-        f"The model was fitted with the bound r = {bound(r)} on unfairness ({subject.definition})."
-    )
+    assert contents.measure is not None
+    allowed = contents.measure.sentence(f"at most {percent(r, 2)}")
+    text = f"The model was fitted with the bound r = {bound(r)}: {allowed}"
     if contents.certificate is not None and contents.certificate.granted:
         text += (
             f" With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
             "population of the training rows."
         )
-    measure = contents.bound_on
-    if measure is None:
-        shares = " and ".join(
-            f"{percent(one.value, 2)} of the {WHAT[one.key]}"
-            for one in contents.measures
-            if one.key in WHAT
-        )
-        return [
-            text,
-            "What the bound is on is not measured on other rows. On these new rows the sensitive "
-            f"attributes explain {shares}.",
-        ]
+    found = contents.bound_on
+    if found is None or not math.isfinite(found.value):
+        return [text, "That compares the model with others, and is not known for other rows."]
     interval = ""
-    if math.isfinite(measure.low):
-        interval = f" (interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
-    return [
-        text,
-        f"On these new rows the sensitive attributes explain {percent(measure.value, 2)}{interval} "
-        f"of the {WHAT[measure.key]}: {VERDICTS[measure.verdict(r)]}.",
-    ]
+    if math.isfinite(found.low):
+        interval = f" (95 % interval {percent(found.low, 2)} to {percent(found.high, 2)})"
+    said = contents.measure.sentence(f"{_text(found, found.value)}{interval}")
+    return [text, f"On these new rows: {said} That is {VERDICTS[found.verdict(r)]}."]
 
 
 def _groups(contents: NewRowsContents) -> list[str]:

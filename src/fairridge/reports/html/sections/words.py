@@ -12,7 +12,7 @@ MEANINGS: dict[str, str] = {
     "column for each of them but one, the base level",
     "r": "the bound on unfairness: 0 leaves no linear dependence on S, 1 does not bound it",
     "λ(r)": "the size of the penalty that meets the bound r",
-    "η": "the linear predictor: intercept plus the sum of coefficients times columns",
+    "η": "the score: intercept plus the sum of coefficients times columns",
     "R² on S": "share of the variance of scores that S explains in a linear regression",
     "D²": "share of the deviance that the model explains; R² for gaussian models",
     "Predicted": "mean of the predicted numbers or probabilities",

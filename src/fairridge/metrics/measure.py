@@ -1,0 +1,230 @@
+"""What is bounded, or measured: of which scores, among whom, given what; and how it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Design
+from fairridge.fairness import Definition
+from fairridge.fairness.base import Whole
+from fairridge.fairness.means import MeanShare
+from fairridge.families import Family
+from fairridge.metrics.dependence_shares import scatter_of
+from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.share_interval import Judged, explained_share, loss_share
+from fairridge.solvers.spectrum import sequential_share
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """Rows with what a model predicts of them, S, controls and weights.
+
+    Predictions under exposure are rates, and rows then weigh w·e.
+    """
+
+    scores: Floats  # linear predictors without offset, of shape (n, m)
+    means: Floats | None  # predictions that are compared; None if there are none, of shape (n, K)
+    weight: Floats  # of rows in shares of scores
+    mean_weight: Floats  # of rows in shares of means
+    sensitive: Floats  # S, written out, of shape (n, q)
+    controls: Floats  # C, written out, of shape (n, c)
+    classes: Integers | None = None  # codes of the classes of rows
+    # Deviances of rows: of the model, without what S adds, and without predictors, of shape
+    # (n, 3); None if nobody asks.
+    losses: Floats | None = None
+    targets: Floats | None = None  # responses as numbers, of shape (n, t)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How much S explains: of what, among which rows, and given which controls."""
+
+    definition: str  # its name
+    whole: Whole
+    attributes: tuple[str, ...]
+    given: tuple[str, ...] = ()  # names of controls
+    # Classes among whose rows probabilities count, by code and by label; empty for all rows.
+    among: tuple[tuple[int, int], ...] = ()
+    labels: tuple[str, ...] = ()
+    called: str = "predictions"  # what scores, or means, are called
+
+    @property
+    def of_variance(self) -> bool:
+        """Whether it is a share of variance, which S and scores of rows tell."""
+        return self.whole in ("scores", "means")
+
+    @property
+    def whom(self) -> str:
+        """Say among whom S explains something; empty for everyone."""
+        same = list(self.given)
+        if len(self.labels) > 1:
+            same.append(f"class ({_enumerated(self.labels, 'or')})")
+        people = f"people of the same {_enumerated(same)}" if same else ""
+        if len(self.labels) == 1:
+            people = f"{people or 'people'} of class {self.labels[0]}"
+        return people
+
+    @property
+    def what(self) -> str:
+        """Say what the share is of."""
+        names = _enumerated(self.attributes)
+        if self.whole == "model":
+            beyond = f" beyond {_enumerated(self.given)}" if self.given else ""
+            return f"what the model explains of the response{beyond}"
+        if self.whole == "both":
+            return f"what {names} and then the response explain of the {self.called}"
+        left = "what is left of " if self.given else ""
+        return f"{left}the variance of the {self.called}"
+
+    @property
+    def _verb(self) -> str:
+        """Say what S does, after its names."""
+        several = len(self.attributes) > 1
+        if self.whole == "model":
+            return "together account for" if several else "accounts for"
+        return "together explain" if several else "explains"
+
+    def sentence(self, amount: str) -> str:
+        """Say the measure in plain words, given an amount such as "1.0 %"."""
+        names = _enumerated(self.attributes)
+        among = f"Among {self.whom}, " if self.whom else ""
+        if self.whole == "other":
+            return f"{self.title.capitalize()} with respect to {names} is {amount}."
+        return f"{among}{names} {self._verb} {amount} of {self.what}."
+
+    @property
+    def title(self) -> str:
+        """Name what is bounded in a few words."""
+        return self.definition + (f", given {_enumerated(self.given)}" if self.given else "")
+
+    @property
+    def words(self) -> str:
+        """Name the measure in a table."""
+        if self.whole == "other":
+            return self.title.replace("-", " ")
+        among = f", among {self.whom}" if self.whom else ""
+        return f"share of {self.what} due to {_enumerated(self.attributes)}{among}"
+
+    def interval(self, rows: ScoredRows, confidence: float) -> Estimate:
+        """Return the share in some rows, and its interval for the population of these."""
+        if self.whole == "model" and rows.losses is not None:
+            return loss_share(rows.losses, rows.weight, confidence)
+        if self.whole == "both" and rows.targets is not None:
+            columns = np.hstack([rows.sensitive, rows.scores, rows.targets])
+            q, m = rows.sensitive.shape[1], rows.scores.shape[1]
+            return Estimate(sequential_share(scatter_of(columns, rows.weight), q, m))
+        if not self.of_variance:
+            return UNDEFINED
+        return explained_share(self._judged(rows), rows.sensitive, rows.controls, confidence)[0]
+
+    def adjusted(self, rows: ScoredRows) -> float:
+        """Return the share less what chance alone explains."""
+        if not self.of_variance:
+            return UNDEFINED.value
+        return explained_share(self._judged(rows), rows.sensitive, rows.controls, 0.5)[1]
+
+    def _judged(self, rows: ScoredRows) -> list[Judged]:
+        """Return scores, and the weights of the rows among which they count."""
+        if self.whole == "scores":
+            return [(rows.scores, rows.weight)]
+        means, weight = rows.means, rows.mean_weight
+        assert means is not None
+        if not self.among:
+            return [(means, weight)]
+        assert rows.classes is not None
+        codes = dict.fromkeys(code for _, code in self.among)
+        return [
+            (means[:, [k for k, its in self.among if its == code]], weight * (rows.classes == code))
+            for code in codes
+        ]
+
+
+def measure_of(
+    definition: Definition,
+    family: Family,
+    design: Design,
+    controls: Any = None,
+    classes: Any = None,
+    *,
+    rates: bool = False,
+) -> Measure:
+    """Return what a definition bounds of a model of a family.
+
+    Parameters
+    ----------
+    definition : Definition
+        What is bounded.
+    family : Family
+        The family of the response.
+    design : Design
+        The columns of S and X.
+    controls : columns of X, optional
+        What the share is given.
+    classes : ndarray, optional
+        Labels of classes.
+    rates : bool
+        Whether means are per unit of exposure.
+    """
+    inner = definition.within_space
+    among = inner.among(family, classes) if isinstance(inner, MeanShare) else None
+    labels = [] if classes is None else [str(label) for label in np.asarray(classes).tolist()]
+    whole = inner.whole(family)
+    return Measure(
+        inner.name,
+        whole,
+        attribute_names(design),
+        control_names(design, controls),
+        tuple(among or ()),
+        tuple(labels[code] for code in dict.fromkeys(code for _, code in among or ())),
+        scores_of(family, of_means=whole == "means", rates=rates),
+    )
+
+
+def measured_on_rows(measure: Measure, family: Family) -> Measure:
+    """Return a measure if rows alone tell it; for what a model explains, the share of scores."""
+    if measure.whole != "model":
+        return measure
+    return replace(measure, whole="scores", called=scores_of(family, of_means=False))
+
+
+def attribute_names(design: Design) -> tuple[str, ...]:
+    """Return the names of the sensitive attributes, and of those that are crossed."""
+    inner = design.sensitive.inner
+    return tuple(str(column.name) for column in inner.columns)
+
+
+def control_names(design: Design, controls: Any) -> tuple[str, ...]:
+    """Return the names of the input columns that are controls."""
+    if controls is None:
+        return ()
+    places = design.control_columns(controls)
+    columns = design.predictors.columns  # type: ignore[union-attr]
+    ends = np.cumsum([column.width for column in columns])
+    owners = dict.fromkeys(np.searchsorted(ends, places, side="right").tolist())
+    return tuple(str(columns[k].name) for k in owners)
+
+
+def scores_of(family: Family, *, of_means: bool, rates: bool = False) -> str:
+    """Return what scores of a family are called."""
+    if family.reads == "times":
+        return "predicted log hazards"
+    if family.least_squares:
+        return "predictions"
+    if of_means:
+        if family.reads == "classes":
+            return "predicted probabilities"
+        return "predicted rates" if rates else "predictions"
+    if family.reads == "classes":
+        return "predicted log-odds" if family.link == "logit" else "scores"
+    return "logarithms of predictions" if family.link == "log" else "scores"
+
+
+def _enumerated(names: Sequence[str], last: str = "and") -> str:
+    """Join names: a, b and c."""
+    names = [str(name) for name in names]
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,132 @@
+"""What a model bounds, measured on any rows: the same number, its interval, and its words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, report
+from fairridge.metrics.share_interval import explained_share, loss_share
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng, n = np.random.default_rng(0), 1_200
+    level = rng.integers(1, 6, n)
+    sex = np.where(rng.random(n) < 0.3 + 0.08 * level, "m", "f")
+    X = pd.DataFrame({"level": level, "sex": sex, "x": rng.normal(size=n)})
+    eta = 0.3 * level + 0.4 * (sex == "m") + 0.5 * X["x"].to_numpy() - 1.0
+    y = {
+        "numbers": 3.0 + eta + 0.5 * rng.normal(size=n),
+        "counts": rng.poisson(np.exp(0.4 * eta)),
+        "two": np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-eta)), "yes", "no"),
+        "three": np.array(["lo", "mid", "hi"])[np.digitize(eta + rng.normal(size=n), [0.0, 1.0])],
+    }
+    return X, y, rng.uniform(0.5, 2.0, n)
+
+
+MODELS = {
+    "numbers": FairRidgeRegressor(0.02, sensitive="sex"),
+    "counts": FairRidgeRegressor(0.02, sensitive="sex", family="poisson"),
+    "two": FairRidgeClassifier(0.02, sensitive="sex"),
+    "three": FairRidgeClassifier(0.02, sensitive="sex"),
+}
+DEFINITIONS = [
+    ("statistical-parity", None),
+    ("statistical-parity", "level"),
+    ("mean-parity", None),
+    ("mean-parity", "level"),
+    ("mean-opportunity", None),
+    ("mean-odds", None),
+    ("equality-of-opportunity", None),
+]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(("definition", "controls"), DEFINITIONS)
+def test_rows_of_the_fit_have_the_number_that_the_fit_reached(people, kind, definition, controls):
+    """A report on the rows of the fit, as if they were new, shows `unfairness_` itself."""
+    X, y, weight = people
+    if definition in ("mean-opportunity", "mean-odds") and kind in ("numbers", "counts"):
+        pytest.skip("these are about rows of a class, and numbers have none")
+    model = MODELS[kind].set_params(definition=definition, controls=controls)
+    model.fit(X, y[kind], sample_weight=weight)
+    page = report(model, X, y[kind], sample_weight=weight, new_rows=True)
+    found = page.contents.bound_on
+    assert found.value == pytest.approx(model.unfairness_, abs=1e-9)
+    if definition != "equality-of-opportunity":
+        assert found.low < 0.02 < found.high
+    text = page.summary
+    assert "sex" in text
+    assert ("Among people of the same level, " in text) == (controls is not None)
+    assert "linear predictor" not in text
+    assert "conditional" not in text
+
+
+def test_a_report_states_the_interval_of_what_is_bounded_and_names_the_controls(people):
+    X, y, _ = people
+    model = FairRidgeRegressor(0.02, sensitive="sex", controls="level").fit(X, y["numbers"])
+    page = report(model, X, y["numbers"])
+    low, high = page.contents.population.lower, page.contents.population.upper
+    said = (
+        "with 95 % confidence: Among people of the same level, sex explains between "
+        f"{100 * low:.2f} % and {100 * high:.2f} % of what is left of the variance of the "
+        "predictions."
+    )
+    assert said in page.summary
+    assert said in page.card
+    # The plain share is another number, and is said to be that of everyone.
+    plain = page.contents.yardstick["share_of_means"].training[page.contents.chosen]
+    assert plain > high
+    assert "Among everyone, " in page.summary
+
+
+def test_given_controls_the_share_is_that_of_residuals():
+    rng, n = np.random.default_rng(1), 300
+    C, weight = rng.normal(size=(n, 2)), rng.uniform(0.2, 3.0, n)
+    S = C @ rng.normal(size=(2, 3)) + rng.normal(size=(n, 3))
+    f = C.sum(axis=1) + 0.3 * S[:, 0] + rng.normal(size=n)
+    found, adjusted = explained_share([(f[:, None], weight)], S, C, 0.95)
+    root = np.sqrt(weight)[:, None]
+
+    def left(columns):
+        return root[:, 0] ** 2 @ (
+            (f - columns @ np.linalg.lstsq(root * columns, root[:, 0] * f, rcond=None)[0]) ** 2
+        )
+
+    ones = np.ones((n, 1))
+    short, long = left(np.hstack([ones, C])), left(np.hstack([ones, C, S]))
+    assert found.value == pytest.approx(1.0 - long / short, rel=1e-10)
+    assert adjusted == pytest.approx(1.0 - (long / short) * (n - 3) / (n - 6), rel=1e-10)
+    # A control that is S itself leaves nothing to explain.
+    none, _ = explained_share([(f[:, None], weight)], S, np.hstack([C, S]), 0.95)
+    assert none.value == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["given controls", "within classes", "loss"])
+def test_intervals_cover(case):
+    """Of 1,000 samples 95 % hold the share of the population, up to three Monte Carlo errors."""
+    rng, hits, n = np.random.default_rng(2), 0, 400
+    for _ in range(1_000):
+        C, noise = rng.normal(size=(n, 2)), rng.standard_t(8, size=n)
+        S = 0.8 * C[:, :1] + rng.normal(size=(n, 1))
+        f, among = C[:, 0] + 0.2 * S[:, 0] + 0.7 * noise, rng.random(n) < 0.4
+        if case == "given controls":
+            truth = 0.04 / (0.04 + 0.49 * 8.0 / 6.0)
+            found, _ = explained_share([(f[:, None], np.ones(n))], S, C, 0.95)
+        elif case == "within classes":
+            s = S * (1.0 + among[:, None])
+            g = 0.2 * s[:, 0] + 0.7 * noise + among
+            by_s = 0.04 * 1.64 * (0.4 * 4.0 + 0.6)
+            truth = by_s / (by_s + 0.49 * 8.0 / 6.0)
+            parts = [(g[:, None], 1.0 * among), (g[:, None], 1.0 * ~among)]
+            found, _ = explained_share(parts, s, S[:, :0], 0.95)
+        else:
+            steps = rng.exponential(1.0, size=(n, 3)) - np.array([0.0, 0.9, 0.5])
+            losses = np.cumsum(steps, axis=1)
+            truth = 0.1 / 0.6
+            found = loss_share(losses, np.ones(n), 0.95)
+        hits += found.low <= truth <= found.high
+    assert abs(hits / 1_000 - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / 1_000)
