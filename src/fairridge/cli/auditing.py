@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
@@ -50,6 +50,7 @@ AUDIT_COLUMNS = {
     "calibration": ("obs − pred", "{:+.4g}"),
     "predicted_over_observed": ("pred / obs", "{:.3f}"),
     "mean_ratio": ("of highest", "{:.3f}"),
+    "adjusted_difference": ("given controls", "{:+.4g}"),
     "selection_rate": ("selected", "{:.1%}"),
     "adverse_impact_ratio": ("ratio", "{:.2f}"),
     "true_positive_rate": ("TPR", "{:.1%}"),
@@ -105,6 +106,10 @@ class AuditOptions:
     reference: Annotated[
         list[str] | None, option("NAME=GROUP", "Group to compare the others with.")
     ] = None
+    controls: Annotated[
+        list[str] | None,
+        option("NAME", "Column that may differ between groups; repeat it for more.", "--control"),
+    ] = None
 
 
 @gathered()
@@ -142,12 +147,27 @@ def audit(
         given = {"offset": offset, "exposure": exposure}
         predicted = _predicted(source, prediction, fitted, options.positive, given)
         roles = _roles(source, predicted, sensitive, (response, event), weight, given)
+        options = replace(options, controls=_controls(options, source, fitted, prediction))
         audited, remarks = _audited(source, predicted, prediction, roles, options, kinds)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
     return Result(
         lambda: _audit_facts(audited), lambda: _show_audit(audited, remarks), saved=(out,)
     )
+
+
+def _controls(
+    options: AuditOptions, source: Source, model: Any, prediction: str | None
+) -> list[str] | None:
+    """Return the columns that may differ between groups: by default those of the model."""
+    if options.controls is None and model is not None and prediction is None:
+        from fairridge.metrics import control_names
+
+        facts = model._fitted
+        known = control_names(facts.design, getattr(facts.settings, "controls", None))
+        return list(known) or None
+    check_columns(options.controls or [], source, "--control")
+    return options.controls
 
 
 def _audited(
@@ -162,12 +182,13 @@ def _audited(
     from fairridge import audit as audited
 
     named = (roles.target, roles.event, roles.weight, roles.exposure, prediction)
-    others = [name for name in named if name is not None]
+    others = [name for name in (*named, *(options.controls or ())) if name is not None]
     table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
     meant = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
     meant["top"] = top_of(options.top)
+    meant["controls"] = None if options.controls is None else table.select(options.controls)
     exposure = predicted.exposure
     if exposure is None and roles.exposure is not None:
         exposure = table.column(roles.exposure)
@@ -265,6 +286,11 @@ def _predicted(
         if positive == labels[0]:
             return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
         return _Predictions(modeled, attributes, labels[1], eta)
+    if len(labels) > 2 and positive is None:
+        import numpy as np
+
+        every = np.column_stack([columns[f"probability_{label}"] for label in labels])
+        return _Predictions(every, attributes, None, eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
     return _Predictions(columns[chosen], attributes, positive, eta, exposure, _baseline(model))
 
@@ -326,6 +352,7 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
         "share_of_eta": audit.eta_share,
         "share_of_means": audit.means_share,
         "learned_share_of_means": audit.learned_share,
+        **{f"share_of_means[{label}]": share for label, share in audit.by_class.items()},
         "decision_gap": audit.parity_difference,
         "mean_ratio": audit.mean_ratio,
         "demographic_parity_difference": audit.parity_difference,
@@ -333,6 +360,8 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
         "equal_opportunity_difference": audit.opportunity_difference,
         "equalized_odds_difference": audit.odds_difference,
     }
+    if audit.partial_r_squared is not None:
+        estimates["partial_r_squared"] = audit.partial_r_squared
     return {
         "kind": audit.kind,
         "positive": audit.positive,
@@ -340,6 +369,7 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
         "threshold": audit.threshold,
         "top": audit.top,
         "minimum_share": audit.minimum_share,
+        "controls": list(audit.controls),
         "confidence": audit.confidence,
         **{
             key: value
@@ -380,7 +410,7 @@ def _show_audit(audit: Any, remarks: tuple[str, ...]) -> None:
 
 
 def _cell(row: dict[str, Any], name: str) -> str:
-    value = row[name]
+    value = row.get(name, float("nan"))
     if value != value:
         return "–"
     style = AUDIT_COLUMNS[name][1]

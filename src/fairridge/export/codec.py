@@ -21,7 +21,7 @@ from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColum
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.inference import Certificate
-from fairridge.models import TrainingColumns
+from fairridge.models import ControlledColumns, TrainingColumns
 
 # Arrays of these kinds can be saved: booleans, integers and floats; strings, objects like strings.
 NUMERIC_KINDS = "biuf"
@@ -69,7 +69,7 @@ KNOWN: dict[str, type[Any]] = {
     item.__name__: item
     for item in (
         *(Design, Encoding, MappedEncoding, NumericColumn, FilledColumn, CategoricalColumn),
-        *(TrainingColumns, Certificate, ColumnProfile, TextStyle),
+        *(TrainingColumns, ControlledColumns, Certificate, ColumnProfile, TextStyle),
         *(getattr(axis, name) for axis in (families, fairness, penalties) for name in axis.__all__),
     )
     if isinstance(item, type) and is_dataclass(item)

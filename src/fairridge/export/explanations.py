@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Integers
+from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_count
 from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
@@ -23,20 +23,24 @@ from fairridge.metrics import (
     Attribution,
     Proxies,
     attribute_leakage,
+    attribute_owners,
     lmg,
     proxy_terms,
 )
 
 
-def attribution(model: Any) -> Attribution:
-    """Split VAR(Sα)/(VAR(Sα) + VAR(Uβ)) in training over the sensitive attributes (LMG).
+def attribution(model: Any, *, controls: Any = None) -> Attribution:
+    """Split what S explains of scores in training over the sensitive attributes (LMG).
 
+    That is VAR(Sα)/(VAR(Sα) + VAR(Uβ)); given controls, of what these leave of scores and S.
     Weights of the fit count; offsets and exposures are not part of Sα + Uβ.
 
     Parameters
     ----------
     model : estimator
         A fitted linear model of fairridge.
+    controls : tuple, optional
+        ``()`` for what S explains whatever the controls; by default given those of the model.
 
     Returns
     -------
@@ -67,18 +71,27 @@ def attribution(model: Any) -> Attribution:
     {'Age': 0.0079, 'Gender': 0.0056}
     """
     form = linear_form(model, "attribution")
-    training, alpha = form.training, np.atleast_2d(model.alpha_)
-    cross = training.covariance @ alpha.T
-    explained = float(np.einsum("mq,qm->", alpha, cross))
-    columns = [column for column in form.columns if column.sensitive]
+    alpha, _, columns = _given(form, model, controls)
     return lmg(
-        training.covariance,
-        cross,
-        explained + training.predictor_variance,
-        _owners(columns),
-        [column.name for column in columns],
+        columns.covariance,
+        columns.covariance @ alpha.T,
+        float(np.einsum("mq,qr,mr->", alpha, columns.covariance, alpha))
+        + columns.predictor_variance,
+        *attribute_owners(form.design.sensitive.inner),
         form.backend,
     )
+
+
+def _given(form: LinearForm, model: Any, controls: Any) -> tuple[Floats, Floats, Any]:
+    """Return α, β, and moments of columns, given the controls of the model if it has any."""
+    training = form.training
+    if controls is not None and len(controls):
+        raise ValueError(
+            f"controls={controls!r}: leave them out for those of the model, or pass () for none."
+        )
+    if controls is None and training.given is not None:
+        return training.given.alpha, training.given.beta, training.given
+    return np.atleast_2d(model.alpha_), np.atleast_2d(model.beta_), training
 
 
 def proxies(
@@ -88,6 +101,7 @@ def proxies(
     sensitive_features: Any = None,
     sample_weight: Any = None,
     n_folds: int = 5,
+    controls: Any = None,
 ) -> Proxies:
     """Say how much S explains of every predictor, and through which predictors S enters η.
 
@@ -105,6 +119,9 @@ def proxies(
         exposures. What S explains in training has the weights of the fit.
     n_folds : int
         Number of folds for the held-out measures.
+    controls : tuple, optional
+        ``()`` for proxies whatever the controls; by default given those of the model, which
+        are then no proxies themselves.
 
     Returns
     -------
@@ -136,28 +153,39 @@ def proxies(
     """
     check_count("n_folds", n_folds, minimum=2)
     form = linear_form(model, "proxies")
-    training = form.training
-    columns = [column for column in form.columns if not column.sensitive]
+    alpha, beta, moments = _given(form, model, controls)
+    names = [column.name for column in form.columns if not column.sensitive]
+    owners = np.array(_owners([column for column in form.columns if not column.sensitive]))
+    deviation = form.training.deviation[len(form.training.B) : len(form.training.with_response)]
+    if moments is not form.training:
+        owners, deviation = owners[list(moments.others)], moments.deviation
+    kept, owners = np.unique(owners, return_inverse=True)
     labels = [""] if len(form.coefficients) == 1 else [str(label) for label in form.labels]
     terms = proxy_terms(
-        training.covariance,
-        training.B,
-        np.atleast_2d(model.alpha_),
-        np.atleast_2d(model.beta_),
-        training.deviation[len(training.B) : len(training.with_response)],
-        _owners(columns),
-        [column.name for column in columns],
+        moments.covariance,
+        moments.B,
+        alpha,
+        beta,
+        deviation,
+        owners.tolist(),
+        [names[j] for j in kept],
         form.design.sensitive.names,
         labels,
         form.backend,
     )
     if X is None:
         return terms
-    return replace(terms, telling=_telling(form, X, sensitive_features, sample_weight, n_folds))
+    telling = _telling(form, terms.predictors, X, sensitive_features, sample_weight, n_folds)
+    return replace(terms, telling=telling)
 
 
 def _telling(
-    form: LinearForm, X: Any, sensitive_features: Any, sample_weight: Any, n_folds: int
+    form: LinearForm,
+    predictors: Sequence[str],
+    X: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    n_folds: int,
 ) -> AttributeLeakage:
     table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
     # Refuses missing and unknown levels, and other columns, as predict does.
@@ -170,7 +198,8 @@ def _telling(
             known = values[~np.isnan(values.astype(np.float64))] if learned else values
             if not np.isfinite(known).all():
                 raise ValueError(not_finite_message(column.name, known))
-        columns[column.sensitive][column.name] = values
+        if column.sensitive or column.name in predictors:
+            columns[column.sensitive][column.name] = values
     weight = weights(sample_weight, table.shape[0])
     if weight is not None:
         kept = np.flatnonzero(weight > 0.0)

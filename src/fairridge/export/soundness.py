@@ -14,7 +14,7 @@ from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.families import Multinomial
-from fairridge.models import TrainingColumns
+from fairridge.models import ControlledColumns, TrainingColumns
 
 Level = str | bool | int | float
 
@@ -76,6 +76,29 @@ def is_training(value: Any, facts: ModelFacts) -> bool:
         and value.predictor_variance >= 0.0
         and bool((value.deviation >= 0.0).all())
         and is_covariance(S)
+        and (value.given is None or _is_given(value.given, facts))
+    )
+
+
+def _is_given(given: ControlledColumns, facts: ModelFacts) -> bool:
+    """Whether these are moments of columns given controls."""
+    sizes, k = facts.sizes, len(given.others)
+    q, (m, width) = sizes["q"], given.of_sensitive.shape
+    shapes = (
+        (given.alpha, (m, q)),
+        (given.beta, (m, k)),
+        (given.covariance, (q, q)),
+        (given.B, (q, k)),
+        (given.of_controls, (m, width)),
+    )
+    return (
+        all(array.shape == shape for array, shape in shapes)
+        and width == sizes["k"]
+        and given.deviation.shape == (k,)
+        and bool((given.deviation >= 0.0).all())
+        and set(given.others) <= set(range(sizes["k"] - q))
+        and given.predictor_variance >= 0.0
+        and is_covariance(given.covariance)
     )
 
 

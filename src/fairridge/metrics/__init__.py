@@ -27,6 +27,7 @@ from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.measure import (
     Measure,
     ScoredRows,
+    attribute_owners,
     control_names,
     measure_of,
     measured_on_rows,
@@ -62,6 +63,7 @@ __all__ = [
     "SortedScores",
     "area_under_curve",
     "attribute_leakage",
+    "attribute_owners",
     "audit",
     "concordance_index",
     "control_names",

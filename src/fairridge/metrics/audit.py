@@ -13,6 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table
+from fairridge.metrics.adjusted import adjusted_differences, crossed_columns
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve
@@ -33,9 +34,16 @@ from fairridge.metrics.intervals import (
     ratio_of_totals,
 )
 from fairridge.metrics.learned_share import learned_share
-from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes, read_times, two_columns
+from fairridge.metrics.outcomes import (
+    Kind,
+    Outcomes,
+    class_probabilities,
+    read_outcomes,
+    read_times,
+    two_columns,
+)
 from fairridge.metrics.ranking import ranking
-from fairridge.metrics.share_interval import share_interval
+from fairridge.metrics.share_interval import explained_share, share_interval
 
 CALIBRATION_BINS = 10
 
@@ -61,6 +69,7 @@ def audit(
     minimum_share: float = 0.0,
     learned: bool = True,
     survival: Any = None,
+    controls: Any = None,
 ) -> Audit:
     """Compare the predictions of any model between groups of people.
 
@@ -138,6 +147,10 @@ def audit(
         ``predict_survival_function(X, times=times)`` gives them: then groups have the Brier
         score, the mean squared distance between these and what happened, averaged over the
         times and weighted for censoring (Graf et al. 1999).
+    controls : frame or array of shape (n, c) or (n,), optional
+        What may differ between groups, such as the level of a job: then the audit has what S
+        explains of the predictions among people with equal controls (`partial_r_squared`), and
+        every group its `adjusted_difference`.
 
     Returns
     -------
@@ -183,12 +196,64 @@ def audit(
     rows = AuditedRows.of(table, outcomes.weight, bins=bins, intersections=intersections)
     references = _references(rows.partitions, reference)
     eta = _eta(linear_predictor, n, outcomes)
+    scores = class_probabilities(y_true, y_pred, outcomes)
     sizes = int(small), float(minimum_share)
     found = compare_groups(rows, outcomes, references, confidence, sizes, eta)
+    found = _of_classes(found, rows, scores, outcomes.weight)
+    if controls is not None:
+        columns = _written_controls(controls, n, outcomes.keep)
+        found = _given_controls(found, rows, outcomes, scores, columns)
     if not learned:
         return found
     share = learned_share(outcomes.score, rows.columns, outcomes.weight, confidence)
     return replace(found, learned_share=share)
+
+
+def _of_classes(
+    found: Audit, rows: AuditedRows, scores: dict[str, Floats], weight: Floats
+) -> Audit:
+    """Add what S explains of the probabilities of each of several classes, and of all."""
+    if len(scores) < 3:
+        return found
+    share = partial(share_interval, span=rows.span, weight=weight, confidence=found.confidence)
+    return replace(
+        found,
+        means_share=share(np.column_stack(list(scores.values()))),
+        by_class={label: share(column[:, None]) for label, column in scores.items()},
+    )
+
+
+def _written_controls(controls: Any, n_rows: int, keep: Any) -> tuple[Floats, tuple[str, ...]]:
+    """Write controls out, with their names."""
+    table = as_table(controls, argument="controls")
+    if table.shape[0] != n_rows:
+        raise ValueError(f"controls has {table.shape[0]} rows, and the predictions {n_rows}.")
+    table = table if isinstance(keep, slice) else table.take(keep)
+    return indicator_columns(table)[0], tuple(map(table.label, range(table.shape[1])))
+
+
+def _given_controls(
+    found: Audit,
+    rows: AuditedRows,
+    outcomes: Outcomes,
+    scores: dict[str, Floats],
+    controls: tuple[Floats, tuple[str, ...]],
+) -> Audit:
+    """Add what S explains among people with equal controls, and by how much groups differ."""
+    (C, names), weight, confidence = controls, outcomes.weight, found.confidence
+    values = np.column_stack(list(scores.values())) if len(scores) > 2 else outcomes.score[:, None]
+    share, _ = explained_share([(values, weight)], rows.span, C, confidence)
+    attributes = []
+    for audited, part in zip(found.attributes, rows.partitions, strict=True):
+        differences = adjusted_differences(
+            outcomes.score, part.codes, len(part.labels), C, weight, confidence
+        )
+        groups = [
+            replace(group, adjusted_difference=difference)
+            for group, difference in zip(audited.groups, differences, strict=True)
+        ]
+        attributes.append(replace(audited, groups=tuple(groups)))
+    return replace(found, attributes=tuple(attributes), partial_r_squared=share, controls=names)
 
 
 @dataclass(frozen=True)
@@ -210,7 +275,8 @@ class AuditedRows:
         """Write S out and find its groups."""
         columns, names, owners = indicator_columns(table)
         partitions = groupings(table, weight, bins=bins, intersections=intersections)
-        span = sensitive_span(columns, weight)
+        crossed = crossed_columns(columns, owners) if intersections else columns
+        span = sensitive_span(crossed, weight)
         return cls(table, columns, names, owners, span, partitions, weight / weight.sum())
 
     @cached_property

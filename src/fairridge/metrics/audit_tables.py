@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairridge._notebook import table_html
@@ -62,6 +62,12 @@ class Audit(Between):
         R² of the predictions on what a flexible learner makes of S, on rows that it has not
         seen; below zero if it explains nothing. Far above `means_share`, predictions depend on
         S in ways that are not linear.
+    partial_r_squared : Estimate or None
+        R² of the predictions on S among people with equal controls; None without controls.
+    by_class : dict of str to Estimate
+        Of several classes, R² of the probability of each; `means_share` is of all together.
+    controls : tuple of str
+        Names of the controls.
 
     See Also
     --------
@@ -98,6 +104,9 @@ class Audit(Between):
     top: float | int | None = None
     minimum_share: float = 0.0
     learned_share: Estimate = UNDEFINED
+    partial_r_squared: Estimate | None = None
+    by_class: dict[str, Estimate] = field(default_factory=dict)
+    controls: tuple[str, ...] = ()
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:
@@ -198,7 +207,7 @@ class Audit(Between):
         return [
             name
             for name in names
-            if _defined(row[name] for row in rows) and (numbers or name != TOTALS)
+            if _defined(row.get(name, NAN) for row in rows) and (numbers or name != TOTALS)
         ]
 
     def __str__(self) -> str:
@@ -262,6 +271,14 @@ class Audit(Between):
         facts = [
             _fact("share of η explained by S (R²)", self.eta_share),
             _fact("share of predicted means explained by S (R²)", self.means_share),
+            *(
+                f"  of the probability of {label}: {share.words('.4f')}"
+                for label, share in self.by_class.items()
+            ),
+            _fact(
+                f"the same given {', '.join(self.controls)} (partial R²)",
+                self.partial_r_squared or UNDEFINED,
+            ),
             _fact("share explained by a flexible learner of S (R², new rows)", self.learned_share),
             _fact(gap, self.parity_difference),
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
@@ -293,6 +310,7 @@ _SHOWN = {
     "calibration": "obs − pred",
     TOTALS: "pred / obs",
     "mean_ratio": "of highest",
+    "adjusted_difference": "given controls",
     "selection_rate": "selected",
     "adverse_impact_ratio": "ratio",
     "true_positive_rate": "TPR",
@@ -305,7 +323,7 @@ _SHOWN = {
 }
 _RATIO = "adverse_impact_ratio"
 # Those with their intervals beside them.
-_RATIOS = (_RATIO, "mean_ratio")
+_RATIOS = (_RATIO, "mean_ratio", "adjusted_difference")
 
 
 def _width(name: str) -> int:
@@ -321,7 +339,7 @@ def _line(group: GroupMeasures, shown: Sequence[str], first: int) -> str:
 
 
 def _cell(row: dict[str, Any], name: str) -> str:
-    value = row[name]
+    value = row.get(name, NAN)
     if value != value:
         return ""
     low, high = (row.get(f"{name}_{end}", NAN) for end in ("low", "high"))

@@ -64,6 +64,8 @@ class GroupMeasures:
     predicted_over_observed : Estimate
         Mean prediction over mean response, of probabilities, counts and amounts (calibration in
         the large): 1 is calibrated.
+    adjusted_difference : Estimate or None
+        Mean prediction less that of all others with equal controls; None without controls.
     """
 
     attribute: str
@@ -85,6 +87,7 @@ class GroupMeasures:
     impact_ratio: Estimate = UNDEFINED
     mean_ratio: Estimate = UNDEFINED
     predicted_over_observed: Estimate = UNDEFINED
+    adjusted_difference: Estimate | None = None
 
     @property
     def adverse_impact_ratio(self) -> float:
@@ -112,7 +115,7 @@ class GroupMeasures:
                 row |= value.flat(_FLAT.get(name, name))
             elif isinstance(value, Distances):
                 row |= vars(value)
-            else:
+            elif value is not None:
                 row[name] = value
         return row | {"adverse_impact": self.adverse_impact}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Design
+from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
 from fairridge.fairness.base import Whole
 from fairridge.fairness.means import MeanShare
@@ -194,8 +194,18 @@ def measured_on_rows(measure: Measure, family: Family) -> Measure:
 
 def attribute_names(design: Design) -> tuple[str, ...]:
     """Return the names of the sensitive attributes, and of those that are crossed."""
-    inner = design.sensitive.inner
-    return tuple(str(column.name) for column in inner.columns)
+    return tuple(str(column.name) for column in design.sensitive.inner.columns)
+
+
+def attribute_owners(encoding: Encoding) -> tuple[list[int], list[str]]:
+    """Return the attribute of each encoded column of S, and their names; crossed ones come last."""
+    owners = [k for k, column in enumerate(encoding.columns) for _ in range(column.width)]
+    names = [str(column.name) for column in encoding.columns]
+    for product in encoding.products:
+        name = " × ".join(names[owners[j]] for j in product)
+        names += [] if name in names else [name]
+        owners.append(names.index(name))
+    return owners, names
 
 
 def control_names(design: Design, controls: Any) -> tuple[str, ...]:

@@ -313,6 +313,17 @@ def _probabilities(y_pred: Any) -> Floats | None:
     return array.astype(np.float64)
 
 
+def class_probabilities(y_true: Any, y_pred: Any, outcomes: Outcomes) -> dict[str, Floats]:
+    """Return probabilities of several classes by label; nothing for numbers and labels."""
+    if outcomes.kind != "classification" or outcomes.labels or y_true is None:
+        return {}
+    columns = _probabilities(y_pred)
+    if columns is None:
+        return {}
+    classes = np.unique(_vector(y_true, len(columns), "y_true", outcomes.keep))
+    return dict(zip(map(str, classes.tolist()), columns[outcomes.keep].T, strict=True))
+
+
 def _of_positive(
     columns: Floats, n_rows: int, classes: NDArray[Any] | None, positive: Any, keep: Any
 ) -> Floats:

@@ -59,7 +59,7 @@ def explained_share(
         used = weight > 0.0
         part = weight[used] / total
         both = np.hstack([S[used], values[used] - values[used][:1]])
-        both = _left_by(C[used], both, part)
+        both = left_by(C[used], both, part)
         q = S.shape[1]
         parts.append((sensitive_span(both[:, :q], part), both[:, q:], part))
     return _estimated(parts, 1 + C.shape[1], confidence)
@@ -80,7 +80,7 @@ def loss_share(losses: Floats, weight: Floats, confidence: float) -> Estimate:
     return Estimate(share, share + error.low - error.value, share + error.high - error.value)
 
 
-def _left_by(C: Floats, columns: Floats, weight: Floats) -> Floats:
+def left_by(C: Floats, columns: Floats, weight: Floats) -> Floats:
     """Return what a constant and C leave of columns, under weights."""
     centered = columns - np.average(columns, axis=0, weights=weight)
     if not C.shape[1]:

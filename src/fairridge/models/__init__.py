@@ -2,10 +2,17 @@
 
 from fairridge.models.basis import Factor, FairBasis, basis_on, factorize, fair_basis
 from fairridge.models.coordinates import Coordinates
-from fairridge.models.fit import Fit, PredictedModels, Separation, TrainingColumns
+from fairridge.models.fit import (
+    ControlledColumns,
+    Fit,
+    PredictedModels,
+    Separation,
+    TrainingColumns,
+)
 from fairridge.models.isolation import Isolation, SeparatedLevel, drop_separated, separated_levels
 
 __all__ = [
+    "ControlledColumns",
     "Coordinates",
     "Factor",
     "FairBasis",

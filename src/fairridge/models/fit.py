@@ -328,6 +328,44 @@ class DevianceOfRows(FamilyFunction):
 
 
 @dataclass(frozen=True)
+class ControlledColumns:
+    """S and the predictors that are no controls, less what controls explain of them.
+
+    With tildes for these residuals, η = c + Cζ + S̃α + Ũβ and Ũ = X̃ − S̃B.
+    """
+
+    others: tuple[int, ...]  # positions of these predictors in X
+    alpha: Floats  # of shape (m, q)
+    beta: Floats  # of shape (m, k)
+    covariance: Floats  # of S̃, of shape (q, q)
+    B: Floats  # of shape (q, k)
+    deviation: Floats  # of X̃, of shape (k,)
+    predictor_variance: float  # VAR(Ũβ), summed over classes
+    # Coefficients on [S, X] of S̃α, and of Cζ, of shape (m, q+p).
+    of_sensitive: Floats
+    of_controls: Floats
+
+    @classmethod
+    def of(cls, fit: Fit) -> ControlledColumns:
+        """Take them from the small matrices of a fit in residuals on controls."""
+        basis: Any = fit.basis
+        nothing = np.zeros_like(fit.alpha), np.zeros_like(fit.beta)
+        zeta = nothing[1].copy()
+        zeta[..., basis.controls] = fit.beta[..., basis.controls]
+        return cls(
+            tuple(basis.others.tolist()),
+            np.atleast_2d(fit.alpha),
+            np.atleast_2d(fit.beta)[:, basis.others],
+            basis.sensitive.scatter() / basis.weight,
+            basis.B,
+            basis.predictor_deviations,
+            fit.predictor_variance,
+            np.atleast_2d(basis.raw_coefficients(fit.alpha, nothing[1])),
+            np.atleast_2d(basis.raw_coefficients(nothing[0], zeta)),
+        )
+
+
+@dataclass(frozen=True)
 class TrainingColumns:
     """Moments of the training data, as far as explanations and files need them."""
 
@@ -340,14 +378,12 @@ class TrainingColumns:
     B: Floats  # coefficients of X on S, of shape (q, p)
     with_response: Floats  # covariances of [S, X] with y, of shape (q+p, m)
     predictor_variance: float  # VAR(Uβ), summed over classes
-    # Coefficients on [S, X] of what S adds beyond controls, and of the controls alone, of shape
-    # (2, m, q+p); None without controls.
-    beyond: Floats | None = None
+    given: ControlledColumns | None = None  # the same given controls; None without controls
 
     def terms(self, alpha: Floats) -> tuple[Floats, Floats]:
         """Return coefficients on [S, X] of what S adds, and of the controls alone."""
-        if self.beyond is not None:
-            return self.beyond[0], self.beyond[1]
+        if self.given is not None:
+            return self.given.of_sensitive, self.given.of_controls
         of_sensitive = np.pad(alpha, ((0, 0), (0, self.B.shape[1])))
         return of_sensitive, np.zeros_like(of_sensitive)
 
@@ -364,17 +400,8 @@ class TrainingColumns:
             B,
             np.concatenate([S_y, B.T @ S_y + U_y]) / n,
             fit.predictor_variance,
-            None if fit.given is None else _beyond_controls(fit.given),
+            None if fit.given is None else ControlledColumns.of(fit.given),
         )
-
-
-def _beyond_controls(given: Fit) -> Floats:
-    """Return coefficients on [S, X] of S less its controls, and of the controls."""
-    basis: Any = given.basis
-    zeta = np.zeros_like(given.beta)
-    zeta[..., basis.controls] = given.beta[..., basis.controls]
-    parts = (given.alpha, np.zeros_like(given.beta)), (np.zeros_like(given.alpha), zeta)
-    return np.stack([np.atleast_2d(basis.raw_coefficients(*part)) for part in parts])
 
 
 @dataclass(frozen=True)

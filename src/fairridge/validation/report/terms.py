@@ -14,9 +14,9 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
-from fairridge.metrics import Attribution, Proxies, lmg, proxy_terms
+from fairridge.metrics import Attribution, Proxies, attribute_owners, lmg, proxy_terms
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.models import Fit
+from fairridge.models import ControlledColumns, Fit
 from fairridge.reports.html import ScoreTerm, Scoring, Term
 from fairridge.search import PenalizedProblem
 from fairridge.validation import evaluate
@@ -70,38 +70,39 @@ def coefficient_terms(
 
 
 def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, ...]:
-    """Split R²_S over attributes at every bound; nothing if S is mapped to features."""
+    """Split what S explains over attributes at every bound; nothing if S is mapped to features."""
     encoding = training.design.sensitive
     if not isinstance(encoding, Encoding) or len(encoding.columns) > MAX_REPORT_ATTRIBUTES:
         return ()
-    basis = fits[0].basis
-    covariance = basis.sensitive.scatter() / basis.weight
+    owners, found = attribute_owners(encoding), []
     with one_blas_thread():
-        return tuple(
-            lmg(
-                covariance,
-                covariance @ np.atleast_2d(fit.alpha).T,
-                fit.sensitive_variance + fit.predictor_variance,
-                *_owners(encoding),
-            )
-            for fit in fits
-        )
+        for fit in (fit.given or fit for fit in fits):
+            covariance = fit.basis.sensitive.scatter() / fit.basis.weight
+            cross = covariance @ np.atleast_2d(fit.alpha).T
+            variance = fit.sensitive_variance + fit.predictor_variance
+            found.append(lmg(covariance, cross, variance, *owners))
+    return tuple(found)
 
 
 def proxies_of(free: Fit, training: Training) -> Proxies:
-    """Return how S enters the unconstrained model through the predictors."""
-    basis, design = free.basis, training.design
-    covariance = basis.sensitive.scatter() / basis.weight
-    alpha, beta = np.atleast_2d(free.alpha), np.atleast_2d(free.beta)
+    """Return how S enters the unconstrained model through predictors that are no controls."""
+    design, fit = training.design, free.given or free
+    basis, (owners, names) = fit.basis, _owners(training.design.predictors)
+    beta, deviation = np.atleast_2d(fit.beta), basis.predictor_deviations
+    if free.given is not None:
+        others = ControlledColumns.of(free.given).others
+        beta, owners = beta[:, list(others)], [owners[j] for j in others]
+    kept = list(dict.fromkeys(owners))
     return proxy_terms(
-        covariance,
+        basis.sensitive.scatter() / basis.weight,
         basis.B,
-        alpha,
+        np.atleast_2d(fit.alpha),
         beta,
-        basis.deviations[len(covariance) :],
-        *_owners(design.predictors),
+        deviation,
+        [kept.index(j) for j in owners],
+        [names[j] for j in kept],
         design.sensitive.names,
-        [""] * len(alpha),
+        [""] * len(beta),
     )
 
 
