@@ -27,7 +27,6 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
 from fairridge.metrics.intervals import (
-    UNDEFINED,
     Estimate,
     mean_interval,
     rate_interval,
@@ -321,21 +320,29 @@ def compare_groups(
         small=case.small,
         overall=_measures(case, "", "all", outcomes),
         attributes=tuple(map(partial(_attribute, case), rows.partitions, references)),
-        means_share=(
-            UNDEFINED
-            if brief
-            else share_interval(outcomes.score[:, None], rows.span, weight, confidence)
-        ),
+        **({} if brief else _shares(rows, outcomes, confidence, eta)),
         tenths=() if tenths is None else tuple(_calibration(case, "", "all", outcomes, tenths)),
         strongest=strongest,
         attribution=attribution,
-        eta_share=(
-            UNDEFINED if eta is None else share_interval(eta, rows.span, weight, confidence)
-        ),
         top=outcomes.top,
         minimum_share=case.minimum_share,
         _backend=rows.table.backend,
     )
+
+
+def _shares(
+    rows: AuditedRows, outcomes: Outcomes, confidence: float, eta: Floats | None
+) -> dict[str, Any]:
+    """Return what S explains of predictions and of linear predictors, which times have alone."""
+    score, weight = outcomes.score[:, None], outcomes.weight
+    if outcomes.of_times:
+        return {"eta_share": share_interval(score, rows.span, weight, confidence)}
+    shares = {"means_share": share_interval(score, rows.span, weight, confidence)}
+    if eta is not None:
+        plain = outcomes.row_weight
+        span = rows.span if outcomes.exposure is None else sensitive_span(rows.span, plain)
+        shares["eta_share"] = share_interval(eta, span, plain, confidence)
+    return shares
 
 
 def compare_crossed(

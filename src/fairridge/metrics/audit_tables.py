@@ -43,7 +43,7 @@ class Audit(Between):
         One per sensitive attribute, and one for all crossed if asked for.
     means_share : Estimate
         R² of the predictions regressed on all sensitive attributes: the share
-        of predicted means that S explains.
+        of predicted means that S explains; NaN for times, of which a model predicts none.
     tenths : tuple of CalibrationBin
         Responses against predictions of all rows, by tenth of the predictions.
     strongest : Correlation or None
@@ -96,10 +96,10 @@ class Audit(Between):
     small: int
     overall: GroupMeasures
     attributes: tuple[AttributeAudit, ...]
-    means_share: Estimate
     tenths: tuple[CalibrationBin, ...]
     strongest: Correlation | None
     attribution: Attribution | None
+    means_share: Estimate = UNDEFINED
     eta_share: Estimate = UNDEFINED
     top: float | int | None = None
     minimum_share: float = 0.0
@@ -118,8 +118,9 @@ class Audit(Between):
 
     @property
     def r_squared(self) -> float:
-        """R² of the predictions on S, in these rows."""
-        return self.means_share.value
+        """R² of the predictions on S, in these rows; of log hazards, if they are of times."""
+        known = self.means_share.value == self.means_share.value
+        return (self.means_share if known else self.eta_share).value
 
     @property
     def share_of_eta(self) -> float:

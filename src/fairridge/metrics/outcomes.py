@@ -42,6 +42,13 @@ class Outcomes:
     top: float | int | None = None
     # What rows add to the integrated Brier score, of times with predicted survival.
     brier: Floats | None = None
+    exposure: Floats | None = None  # what weights have as a factor, of rates, of shape (n,)
+    of_times: bool = False  # whether scores are linear predictors of times
+
+    @property
+    def row_weight(self) -> Floats:
+        """Weights of rows, not of what they are exposed to."""
+        return self.weight if self.exposure is None else self.weight / self.exposure
 
     @property
     def amounts(self) -> bool:
@@ -57,7 +64,7 @@ class Outcomes:
 
     def take(self, rows: Integers | slice) -> Outcomes:
         """Return some of the rows; a slice copies nothing."""
-        names = "response", "score", "selected", "weight", "brier"
+        names = "response", "score", "selected", "weight", "brier", "exposure"
         known = {name: getattr(self, name) for name in names}
         return replace(
             self, **{name: values[rows] for name, values in known.items() if values is not None}
@@ -96,7 +103,7 @@ def read_outcomes(
         _require_numbers(y_true=response, y_pred=predicted)
         score, truth, positive = predicted.astype(np.float64), response, None
         if exposure is not None:
-            e = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
+            exposure = e = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
             score, truth, weight = score / e, None if truth is None else truth / e, weight * e
     else:
         positive, labels = _positive(predicted, positive, classes)
@@ -111,7 +118,18 @@ def read_outcomes(
     truth = None if truth is None else truth.astype(np.float64)
     selected = select(score, weight, threshold, top, high=wanted.high)
     return Outcomes(
-        kind, truth, score, selected, weight, keep, positive, threshold, wanted, labels, top
+        kind,
+        truth,
+        score,
+        selected,
+        weight,
+        keep,
+        positive,
+        threshold,
+        wanted,
+        labels,
+        top,
+        exposure=exposure,
     )
 
 
@@ -145,6 +163,7 @@ def read_times(
         False,
         top,
         brier,
+        of_times=True,
     )
 
 
@@ -182,7 +201,9 @@ def two_columns(values: Any) -> Floats | None:
     frame = nw.from_native(as_native(values), eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         named = set(frame.columns) == {"time", "event"}
-        array = (frame.select("time", "event") if named else frame).to_numpy()
+        frame = frame.select("time", "event") if named else frame
+        # Columns of unlike types, such as times and true or false, are one array of objects.
+        array = np.column_stack([frame.get_column(name).to_numpy() for name in frame.columns])
     else:
         array = np.asarray(values)
         if array.dtype.names is not None and set(array.dtype.names) == {"time", "event"}:
