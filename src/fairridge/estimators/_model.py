@@ -95,6 +95,7 @@ class FairModel(Protocol):
     missing: Any
     family_: Any
     classes_: Any
+    positive_: Any
     # How levels are handled at predict that were absent at fit.
     _unknown_rules: ClassVar[tuple[str, ...]]
     # Whether rows may be in arrays on another device.

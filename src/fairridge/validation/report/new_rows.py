@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Design, Rows, name_of, require_offsets
+from fairridge.data.classes import labels_by_code
 from fairridge.data.table import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
@@ -94,12 +95,15 @@ def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) ->
 
 
 def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
-    """Read the response; classes are those of the fit, though some may be missing here."""
+    """Read the response; classes are those of the fit, though some may be missing here.
+
+    Codes are those of the fit: of two classes the modeled one is 1.
+    """
     if y is None:
         raise ValueError("new_rows=True compares predictions with responses: pass y.")
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+    if not hasattr(model, "classes_"):
         return replace(model._fitted.read_response(y, inputs), family=model.family_)
+    classes = labels_by_code(model)
     truth = labels(y, inputs.n_given, "y", inputs.keep)
     places = {label: k for k, label in enumerate(classes.tolist())}
     for label in np.unique(truth).tolist():
