@@ -184,7 +184,12 @@ class Classes:
             )
         label = find_label(self.positive, classes.tolist())
         if label is None:
-            raise ValueError(f"positive={self.positive!r} is not a class of y: {known}.")
+            # Nothing else would explain the message to those who call it with other labels.
+            hint = " (scikit-learn's cross_val_predict numbers classes: then give 0 or 1.)"
+            raise ValueError(
+                f"positive={self.positive!r} is not a class of y: {known}."
+                f"{hint if known == '0, 1' else ''}"
+            )
         return by_code(classes, label)
 
     def _family(self, classes: NDArray[Any], sizes: Floats | None) -> Family:
