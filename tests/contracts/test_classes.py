@@ -264,7 +264,7 @@ def test_a_report_is_about_the_modeled_class(model, data, labels, positive):
     assert found.overall.ranking.auc.value == pytest.approx(wanted)
 
 
-def test_rules_and_monitors_find_classes_by_label(model, plain, data, labels):
+def test_rules_and_monitors_find_classes_by_label(model, plain, data, labels, positive):
     X, y = data
     held = rows(600, labels, seed=2)
     rule = rules.AdverseImpact(0.5, favorable=labels[1])
@@ -275,6 +275,10 @@ def test_rules_and_monitors_find_classes_by_label(model, plain, data, labels):
     assert (found.granted, found.unfairness) == (wanted.granted, wanted.unfairness)
     assert str(found.favorable) == str(wanted.favorable)
     same(*([step["value"] for step in one.steps] for one in (found, wanted)))
+    unsaid = fairridge.choose_bound(
+        model, X, y, *held, rule=rules.AdverseImpact(0.5), unfairness=[0.0]
+    )
+    assert unsaid.favorable.label == modeled(positive, labels)
     watches = [
         Monitor(one.set_params(definition="mean-parity").fit(X, y)) for one in (model, plain)
     ]
