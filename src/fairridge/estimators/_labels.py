@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from fairridge._arrays import namespace, to_device, to_host
+from fairridge._arrays import joined, namespace, to_device, to_host
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.data.classes import labels_by_code, models_first
 from fairridge.data.table import labels
@@ -54,7 +54,7 @@ def predict_proba(
         return X.predictions(self, "predict_proba")
     scores = self._linear_predictor(X, sensitive_features, offset)
     by_code: Floats = self.family_.probabilities(_as_columns(scores))
-    return namespace(by_code).flip(by_code, axis=1) if models_first(self) else by_code
+    return joined([by_code[:, 1:], by_code[:, :1]], axis=1) if models_first(self) else by_code
 
 
 def decision_function(
