@@ -103,6 +103,47 @@ def test_coefficients_are_those_of_the_modeled_class(model, data, labels, positi
     same(found.inference(X, y).estimate, other.inference(X, indicator).estimate)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"definition": "mean-parity"},
+        {"definition": "mean-parity", "blind": True},
+        {"definition": "mean-odds"},
+        {"definition": "mean-parity", "controls": ["x"]},
+        {"definition": "individual"},
+        {"class_weight": "balanced"},
+        {"predictor_penalty": "cv"},
+        {"definition": "mean-parity", "unfairness": {"sex": 0.01}, "sensitive": ["sex"]},
+    ],
+    ids=str,
+)
+def test_other_options_have_the_same_columns(options, data, labels):
+    X, y = data
+    given = {"unfairness": 0.02, "sensitive": "sex"} | options
+    models = [FairRidgeClassifier(**given, positive=one).fit(X, y) for one in (None, labels[0])]
+    same(*(one.predict_proba(X) for one in models))
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_isolated_levels_have_their_outcome(model, plain, data, labels, outcome):
+    X, y = data
+    X = X.assign(town=np.where(np.arange(len(y)) < 3, "rare", "big"))
+    y = np.where(X["town"] == "rare", labels[outcome], y)
+    same(model.fit(X, y).predict_proba(X), plain.fit(X, y).predict_proba(X))
+    assert model.isolated_ == {"town[rare]": 3}
+    assert (model.predict(X)[:3] == labels[outcome]).all()
+
+
+def test_weights_of_classes_and_offsets_belong_to_labels_and_scores(data, labels):
+    """An offset is added to the linear predictor, which is about the modeled class."""
+    X, y = data
+    shift = np.random.default_rng(3).normal(size=len(y))
+    given = {"unfairness": 0.02, "sensitive": "sex", "class_weight": {labels[0]: 3.0}}
+    first = FairRidgeClassifier(**given, positive=labels[0]).fit(X, y, offset=-shift)
+    second = FairRidgeClassifier(**given).fit(X, y, offset=shift)
+    same(first.predict_proba(X, offset=-shift), second.predict_proba(X, offset=shift))
+
+
 @pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
 def test_a_tie_is_the_first_class(link, positive, labels):
     """Both classes are equally likely in every cell, so that all coefficients are 0."""

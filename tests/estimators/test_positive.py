@@ -50,6 +50,9 @@ def test_rows_in_files_have_the_same_order(credit, tmp_path):
     streamed = FairRidgeClassifier(0.05, positive="BAD").fit(source)
     assert (streamed.classes_.tolist(), streamed.positive_) == (["BAD", "GOOD"], "BAD")
     np.testing.assert_allclose(streamed.coef_, model.coef_, rtol=1e-6)
+    streamed.predict_proba(source).write(tmp_path / "scores.parquet")
+    scores = pd.read_parquet(tmp_path / "scores.parquet")[["probability_BAD", "probability_GOOD"]]
+    np.testing.assert_allclose(scores, model.predict_proba(X), rtol=1e-5)
 
 
 def test_everything_that_is_written_names_the_class(credit, tmp_path):

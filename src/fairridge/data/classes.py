@@ -12,8 +12,8 @@ from fairridge.data.pipelines import split_pipeline
 
 def by_code(classes: NDArray[Any], positive: Any) -> NDArray[Any]:
     """Return sorted classes in the order of their codes: the modeled one of two is last."""
-    reversed_ = positive is not None and len(classes) == 2 and bool(classes[0] == positive)
-    return classes[::-1].copy() if reversed_ else classes
+    first = positive is not None and len(classes) == 2 and bool(classes[0] == positive)
+    return classes[::-1].copy() if first else classes
 
 
 def modeled_class(classes: NDArray[Any]) -> Any:
