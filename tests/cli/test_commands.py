@@ -457,7 +457,7 @@ def test_the_modeled_class_is_chosen_and_named(run):
     run("datasets", "german_credit", "--out", "credit.csv")
     base = ("fit", "credit.csv", "-y", "Credit_risk", "-s", "Gender")
     facts = json.loads(run(*base, "--positive", "BAD", "--out", "m.json", "--json").out)
-    assert facts["classes"] == ["GOOD", "BAD"]
+    assert facts["classes"] == ["BAD", "GOOD"]
     assert facts["positive"] == "BAD"
     assert "Probability of" in run(*base).out
     run("predict", "credit.csv", "--model", "m.json", "--out", "scores.csv")

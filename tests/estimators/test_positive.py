@@ -25,9 +25,9 @@ def test_the_other_class_is_the_model_of_relabeled_rows(credit, link):
     model = FairRidgeClassifier(0.05, sensitive="sex", link=link, positive="BAD").fit(X, y)
     swapped = y.map({"GOOD": "0 good", "BAD": "1 bad"})
     same = FairRidgeClassifier(0.05, sensitive="sex", link=link).fit(X, swapped)
-    assert model.classes_.tolist() == ["GOOD", "BAD"]
+    assert (model.classes_.tolist(), model.positive_) == (["BAD", "GOOD"], "BAD")
     np.testing.assert_allclose(model.coef_, same.coef_, rtol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X), same.predict_proba(X)[:, ::-1], rtol=1e-12)
     assert (model.predict(X) == "BAD").tolist() == (same.predict(X) == "1 bad").tolist()
     assert model.score(X, y) == same.score(X, swapped)
 
@@ -48,8 +48,11 @@ def test_rows_in_files_have_the_same_order(credit, tmp_path):
     X.assign(risk=y).to_parquet(tmp_path / "rows.parquet")
     source = sources.parquet(tmp_path / "rows.parquet", response="risk", sensitive="sex")
     streamed = FairRidgeClassifier(0.05, positive="BAD").fit(source)
-    assert streamed.classes_.tolist() == ["GOOD", "BAD"]
+    assert (streamed.classes_.tolist(), streamed.positive_) == (["BAD", "GOOD"], "BAD")
     np.testing.assert_allclose(streamed.coef_, model.coef_, rtol=1e-6)
+    streamed.predict_proba(source).write(tmp_path / "scores.parquet")
+    scores = pd.read_parquet(tmp_path / "scores.parquet")[["probability_BAD", "probability_GOOD"]]
+    np.testing.assert_allclose(scores, model.predict_proba(X), rtol=1e-5)
 
 
 def test_everything_that_is_written_names_the_class(credit, tmp_path):
@@ -58,15 +61,15 @@ def test_everything_that_is_written_names_the_class(credit, tmp_path):
     assert dict(model.summary().facts)["Probability of"] == "BAD, not GOOD"
     assert 'AS "probability_BAD"' in to_sql(model)
     properties = {p.key: json.loads(p.value) for p in to_onnx(model).metadata_props}
-    assert properties == {"classes": ["GOOD", "BAD"], "positive": "BAD"}
+    assert properties == {"classes": ["BAD", "GOOD"], "positive": "BAD"}
     points = scorecard(model, favorable="GOOD")
     assert points.to_frame()["level"][0] == "odds of GOOD"
     np.testing.assert_allclose(
-        points.probability(points.score(X)), model.predict_proba(X)[:, 0], atol=0.1
+        points.probability(points.score(X)), model.predict_proba(X)[:, 1], atol=0.1
     )
     save(model, tmp_path / "model.json")
     again = load(tmp_path / "model.json")
-    assert again.positive == "BAD"
+    assert (again.positive, again.positive_) == ("BAD", "BAD")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 

@@ -282,10 +282,11 @@ def _predicted(
     if positive is not None and positive not in labels:
         raise BadInputError(f"--positive {positive} is not a class of the model.")
     if len(labels) == 2:
-        modeled = columns[f"probability_{labels[1]}"]
-        if positive == labels[0]:
+        name = str(model.positive_)
+        modeled = columns[f"probability_{name}"]
+        if positive not in (None, name):
             return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
-        return _Predictions(modeled, attributes, labels[1], eta)
+        return _Predictions(modeled, attributes, name, eta)
     if len(labels) > 2 and positive is None:
         import numpy as np
 

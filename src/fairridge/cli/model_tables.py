@@ -89,7 +89,7 @@ def model_facts(model: Any, training: Data) -> dict[str, Any]:
         "model": summary.title,
         "family": training.family,
         "classes": classes or None,
-        "positive": classes[1] if len(classes) == 2 else None,
+        "positive": getattr(model, "positive_", None),
         "reason": training.reason,
         "rows": model.n_rows_,
         "encoded_columns": len(model.coef_names_),

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
-from fairridge._arrays import namespace, to_device, to_host
+from fairridge._arrays import joined, namespace, to_device, to_host
 from fairridge._typing import Floats, TableLike, VectorLike
+from fairridge.data.classes import labels_by_code, models_first
 from fairridge.data.table import labels
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._training import read_scored
@@ -31,13 +32,13 @@ def predict(
     if isinstance(X, RowSource):
         return X.predictions(self, "predict")
     scores = self._linear_predictor(X, sensitive_features, offset)
-    codes = self.family_.likeliest(_as_columns(scores))
+    codes, classes = self.family_.likeliest(_as_columns(scores)), labels_by_code(self)
     if isinstance(codes, np.ndarray):
-        predicted: NDArray[Any] = self.classes_[codes]
-    elif self.classes_.dtype.kind in "biuf":
-        predicted = namespace(codes).take(to_device(self.classes_, codes), codes, axis=0)
+        predicted: NDArray[Any] = classes[codes]
+    elif classes.dtype.kind in "biuf":
+        predicted = namespace(codes).take(to_device(classes, codes), codes, axis=0)
     else:  # labels that only NumPy can hold
-        predicted = self.classes_[to_host(codes)]
+        predicted = classes[to_host(codes)]
     return predicted
 
 
@@ -48,12 +49,12 @@ def predict_proba(
     sensitive_features: TableLike | None = None,
     offset: VectorLike | None = None,
 ) -> Floats:
-    """Return the probabilities of the classes, one column each."""
+    """Return the probabilities of the classes, one column each, in the order of `classes_`."""
     if isinstance(X, RowSource):
         return X.predictions(self, "predict_proba")
     scores = self._linear_predictor(X, sensitive_features, offset)
-    probabilities: Floats = self.family_.probabilities(_as_columns(scores))
-    return probabilities
+    by_code: Floats = self.family_.probabilities(_as_columns(scores))
+    return joined([by_code[:, 1:], by_code[:, :1]], axis=1) if models_first(self) else by_code
 
 
 def decision_function(
@@ -63,10 +64,17 @@ def decision_function(
     sensitive_features: TableLike | None = None,
     offset: VectorLike | None = None,
 ) -> Floats:
-    """Return the linear predictor: of the second class, or one column per class."""
+    """Return scores of `classes_[1]`, or of several classes one column each.
+
+    Of two classes that is the linear predictor, and minus it where `positive_`, which
+    coefficients are about, is `classes_[0]`: so it is positive where `classes_[1]` is
+    predicted, as in scikit-learn. (With link="cloglog" the two are equally likely not at 0
+    but at log(log 2), or at minus that.)
+    """
     if isinstance(X, RowSource):
         return X.predictions(self, "decision_function")
-    return self._linear_predictor(X, sensitive_features, offset)
+    scores = self._linear_predictor(X, sensitive_features, offset)
+    return -scores if models_first(self) else scores
 
 
 def score(
@@ -82,7 +90,7 @@ def score(
     inputs, scores = read_scored(self, X, sensitive_features, sample_weight, offset)
     codes = self.family_.likeliest(_as_columns(scores))
     truth = labels(y, inputs.n_given, "y", inputs.keep)
-    return float(accuracy_score(truth, self.classes_[codes], sample_weight=inputs.weight))
+    return float(accuracy_score(truth, labels_by_code(self)[codes], sample_weight=inputs.weight))
 
 
 def _as_columns(scores: Floats) -> Floats:

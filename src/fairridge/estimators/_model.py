@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.data import Design
+from fairridge.data.classes import labels_by_code
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
@@ -95,6 +96,7 @@ class FairModel(Protocol):
     missing: Any
     family_: Any
     classes_: Any
+    positive_: Any
     # How levels are handled at predict that were absent at fit.
     _unknown_rules: ClassVar[tuple[str, ...]]
     # Whether rows may be in arrays on another device.
@@ -144,7 +146,7 @@ def bounded_measure(model: Any) -> Measure:
         model.family_,
         facts.design,
         getattr(facts.settings, "controls", None),
-        getattr(model, "classes_", None),
+        labels_by_code(model) if hasattr(model, "classes_") else None,
         rates=bool(facts.offsets) and model.family_.link == "log",
     )
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
+from fairridge.data.classes import labels_by_code, modeled_class
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.profiles import (
     ColumnProfile,
@@ -362,7 +363,8 @@ def store_columns(model: Any, training: Training) -> None:
     model.n_rows_ = training.n_rows
     model.n_iter_ = training.engine.passes
     if training.response.classes is not None:
-        model.classes_ = training.response.classes
+        classes = training.response.classes
+        model.classes_, model.positive_ = np.sort(classes), modeled_class(classes)
     model._design = design
     model._offsets = training.offsets
     model._backend = training.backend
@@ -519,7 +521,7 @@ def describe(model: Any) -> LinearForm:
         model._training,
         model.family_,
         model.unknown,
-        getattr(model, "classes_", None),
+        labels_by_code(model) if hasattr(model, "classes_") else None,
         model._backend,
         getattr(model, "_offsets", ()),
     )

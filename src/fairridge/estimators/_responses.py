@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
 from fairridge.data import Table, as_native, exposure_of, is_missing, numeric_vector
+from fairridge.data.classes import by_code
 from fairridge.data.table import labels, values_of
 from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
@@ -58,7 +59,8 @@ class Response:
     family: Family  # the family, chosen or confirmed by the response
     values: Floats  # what the family reads, of shape (n, c)
     targets: Floats  # the response as numbers whose moments mean something, of shape (n, m)
-    classes: NDArray[Any] | None = None  # labels, for classifiers (ndarray or None)
+    # Labels of classifiers by code: of two the modeled one is last (ndarray or None).
+    classes: NDArray[Any] | None = None
     # Encoded predictors that a bound is conditional on.
     controls: tuple[int, ...] = ()
     # Whether classes have the same weight in the rows that a model is set up on.
@@ -133,7 +135,7 @@ class Classes:
 
     link: Any = "logit"  # link of two classes
     only_two: bool = False  # whether more classes are refused
-    positive: Any = None  # the class that is modeled, if it is not the second of two
+    positive: Any = None  # the class that is modeled; None for the second of two sorted ones
     class_weight: Any = None  # weights of the classes in the deviance
     has_labels = True
 
@@ -171,7 +173,7 @@ class Classes:
         return Response(family, np.empty((0, 1)), nothing, classes), Labels(classes)
 
     def _in_order(self, classes: NDArray[Any]) -> NDArray[Any]:
-        """Return sorted classes, with the one that is modeled last."""
+        """Return sorted classes by code."""
         if self.positive is None:
             return classes
         known = ", ".join(map(repr, classes.tolist()))
@@ -182,8 +184,13 @@ class Classes:
             )
         label = find_label(self.positive, classes.tolist())
         if label is None:
-            raise ValueError(f"positive={self.positive!r} is not a class of y: {known}.")
-        return classes[::-1] if len(classes) == 2 and label == classes[0] else classes
+            # Nothing else would explain the message to those who call it with other labels.
+            hint = " (scikit-learn's cross_val_predict numbers classes: then give 0 or 1.)"
+            raise ValueError(
+                f"positive={self.positive!r} is not a class of y: {known}."
+                f"{hint if known == '0, 1' else ''}"
+            )
+        return by_code(classes, label)
 
     def _family(self, classes: NDArray[Any], sizes: Floats | None) -> Family:
         if len(classes) < 2:
@@ -192,7 +199,9 @@ class Classes:
                 "least two classes."
             )
         weights = class_weights(self.class_weight, classes.tolist(), sizes)
-        of_two = Binomial(self.link, weights if len(classes) == 2 else None)  # refuses other links
+        # A tie is the first of the sorted labels, as in scikit-learn, whichever is modeled.
+        tie = int(np.argsort(classes)[0])
+        of_two = Binomial(self.link, weights if len(classes) == 2 else None, tie)
         if len(classes) == 2:
             return of_two
         if self.only_two:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairridge.arguments import listed
+from fairridge.data.classes import labels_by_code
 from fairridge.data.columns import CategoricalColumn
 from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._flips import flips_text
@@ -193,8 +194,10 @@ def _one_bound(model: Any) -> dict[str, str]:
 
 def _modeled_class(model: Any) -> dict[str, str]:
     """Return which of two classes the coefficients refer to."""
-    classes = list(getattr(model, "classes_", []))
-    return {"Probability of": f"{classes[1]}, not {classes[0]}"} if len(classes) == 2 else {}
+    if getattr(model, "positive_", None) is None:
+        return {}
+    other, modeled = labels_by_code(model)
+    return {"Probability of": f"{modeled}, not {other}"}
 
 
 def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:

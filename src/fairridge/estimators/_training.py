@@ -33,7 +33,7 @@ from fairridge.data.table import in_place
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
 from fairridge.estimators._model import FairModel
-from fairridge.estimators._responses import Inputs, Response
+from fairridge.estimators._responses import Classes, Inputs, Response
 from fairridge.families import Family
 from fairridge.search import Usage, require_inputs
 from fairridge.sources import RowMoments, RowSource
@@ -295,8 +295,10 @@ def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
     """Return the family of a model whose response is not read yet."""
     if roles is not None:
         _check(model, roles)
-    two = np.arange(2)  # any classes serve: only the family is needed
-    return model._response_kind.streamed(two)[0]
+    kind = model._response_kind
+    if kind.has_labels:  # any classes serve: only the family is needed
+        kind = Classes(kind.link)
+    return kind.streamed(np.arange(2))[0]
 
 
 def _check(model: FairModel, roles: Roles) -> None:

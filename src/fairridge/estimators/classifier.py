@@ -24,15 +24,15 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     Parameters
     ----------
     link : {"logit", "probit", "cloglog"}, default="logit"
-        How the linear predictor η becomes the probability of the second of two
+        How the linear predictor η becomes the probability of the modeled one of two
         classes: 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η). With more classes only
         "logit". The predicted class is the likelier one: with "cloglog" the
-        second for η > log(log 2), with the others for η > 0.
+        modeled one for η > log(log 2), with the others for η > 0.
     positive : label, optional
-        The class that is modeled, of two: it is the second of `classes_`, whose
-        probability is `predict_proba(X)[:, 1]`. By default the second of the
-        sorted labels. (Scorers of scikit-learn that rank, such as "roc_auc",
-        take the second of the sorted labels whatever a model says.)
+        The class that is modeled, of two: η, its coefficients, summaries, reports and
+        exported scores are about it. By default the second of the sorted labels.
+        `classes_`, and with it `predict_proba` and `decision_function`, are sorted
+        whichever is modeled, as scikit-learn expects.
     definition : str, object or callable, default="statistical-parity"
         What is bounded; by default, as in the paper, the share of the explained
         deviance that the sensitive attributes explain. For most uses take
@@ -56,8 +56,10 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Class labels, sorted unless `positive` puts the first of two last. With
-        two classes, coefficients refer to `classes_[1]`.
+        Sorted class labels: the columns of `predict_proba`.
+    positive_ : label or None
+        The one of two classes that coefficients, summaries, reports and exported
+        scores are about: `positive`, or by default `classes_[1]`. None with more.
 
     See Also
     --------

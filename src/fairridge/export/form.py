@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Design, Levels, MappedEncoding, Table, Unknown, dense_columns
+from fairridge.data.classes import modeled_class
 from fairridge.data.columns import (
     MISSING,
     CategoricalColumn,
@@ -119,7 +120,7 @@ class LinearForm:
     unknown : {"error", "base", "mean"}
         What an unseen level does.
     classes : ndarray or None
-        Labels, for classifiers.
+        Labels of classifiers by code: of two the modeled one is last.
     backend : object
         The frame library of the training data.
     offsets : tuple of str
@@ -187,8 +188,18 @@ class LinearForm:
 
     @property
     def labels(self) -> list[Any]:
-        """Class labels; none for models of numbers."""
-        return [] if self.classes is None else self.classes.tolist()
+        """Class labels, sorted as in `classes_`; none for models of numbers."""
+        return [] if self.classes is None else np.sort(self.classes).tolist()
+
+    @property
+    def positive(self) -> Any:
+        """The label that the linear predictor is about; None without two classes."""
+        return None if self.classes is None else modeled_class(self.classes)
+
+    @property
+    def models_first(self) -> bool:
+        """Whether that is the first of `labels`."""
+        return self.positive is not None and bool(self.positive == self.labels[0])
 
     @property
     def all_numeric(self) -> bool:

@@ -149,7 +149,7 @@ def _properties(form: LinearForm, exposure: str | None) -> dict[str, str]:
     if form.classes is not None:
         properties["classes"] = json.dumps(form.labels, ensure_ascii=False)
         if len(form.labels) == 2:
-            properties["positive"] = json.dumps(form.labels[1], ensure_ascii=False)
+            properties["positive"] = json.dumps(form.positive, ensure_ascii=False)
     return properties
 
 
@@ -329,11 +329,13 @@ def _outputs(graph: Graph, form: LinearForm, eta: str) -> list[Any]:
         graph.node("Softmax", eta, output="probabilities", axis=1)
         codes = graph.node("ArgMax", eta, axis=1, keepdims=1)
     else:
-        first, zero = MEANS[form.link](graph, eta, None), COMPLEMENTS[form.link](graph, eta)
-        graph.node("Concat", zero, first, output="probabilities", axis=1)
-        above = graph.node("Greater", eta, form.family.threshold)
-        codes = graph.node("Cast", above, to=graph.onnx.TensorProto.INT64)
-    kind, labels = _labels(form.classes)
+        both = [COMPLEMENTS[form.link](graph, eta), MEANS[form.link](graph, eta, None)]
+        ordered = both[::-1] if form.models_first else both
+        graph.node("Concat", *ordered, output="probabilities", axis=1)
+        compared = "Less" if form.models_first else "Greater"  # a tie is the first class
+        second = graph.node(compared, eta, form.family.threshold)
+        codes = graph.node("Cast", second, to=graph.onnx.TensorProto.INT64)
+    kind, labels = _labels(np.sort(form.classes))
     graph.node("Gather", labels, codes, output="prediction")
     return [
         *outputs,

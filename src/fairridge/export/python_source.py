@@ -80,13 +80,13 @@ CLASSES = {classes}
 
 
 def predict(row, offset=0.0):
-    """Return the linear predictor, the probability of CLASSES[1], and the likelier class."""
+    """Return the linear predictor, the probability of a class, and the likelier class."""
     (eta,) = linear_predictors(row, offset)
     probability = {mean}
     return {{
         "linear_predictor": eta,
         {probability}: probability,
-        "prediction": CLASSES[eta > {threshold!r}],
+        "prediction": CLASSES[eta {sign} {threshold!r}],
     }}
 '''
 CLASSES = '''
@@ -194,7 +194,8 @@ def _prediction(form: LinearForm) -> str:
     return TWO_CLASSES.format(
         classes=_written(form.labels),
         mean=mean,
-        probability=repr(f"probability_{form.labels[1]}"),
+        probability=repr(f"probability_{form.positive}"),
+        sign="<" if form.models_first else ">",  # a tie is the first class
         threshold=float(form.family.threshold),
     )
 

@@ -187,7 +187,7 @@ def reasons(
     sensitive : bool
         Whether a sensitive attribute may be given as a reason.
     label : class label, optional
-        The class whose η is explained: by default the second of two, or the
+        The class whose η is explained: by default the modeled one of two, or the
         predicted one of more.
 
     Returns
@@ -241,7 +241,7 @@ def reasons(
 
 
 def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[Integers, float]:
-    """For every row, which linear predictor to explain; and −1 for the first of two classes."""
+    """For every row, which linear predictor to explain; −1 for the class that is not modeled."""
     n = by_class.shape[1]
     if label is None:
         eta = form.level[:, None] + by_class.sum(axis=2)
@@ -249,10 +249,9 @@ def _chosen(form: LinearForm, by_class: Floats, label: Any) -> tuple[Integers, f
     if label not in form.labels:
         known = repr(form.labels) if form.labels else "none"
         raise ValueError(f"label={label!r} is not a class of this model; its classes: {known}.")
-    code = form.labels.index(label)
-    if len(form.labels) == 2:  # one linear predictor, of the second class
-        return np.zeros(n, dtype=np.intp), 1.0 if code == 1 else -1.0
-    return np.full(n, code, dtype=np.intp), 1.0
+    if len(form.labels) == 2:  # one linear predictor, of the modeled class
+        return np.zeros(n, dtype=np.intp), 1.0 if label == form.positive else -1.0
+    return np.full(n, form.labels.index(label), dtype=np.intp), 1.0
 
 
 def _ranked(

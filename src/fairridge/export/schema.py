@@ -18,6 +18,7 @@ from sklearn.base import is_classifier
 
 from fairridge.data import Design, MappedEncoding, Missing, Unknown
 from fairridge.data.annotations import LARGEST_NUMBER, conforms, is_number
+from fairridge.data.classes import models_first
 from fairridge.export.codec import NotSaved
 from fairridge.export.soundness import (
     Level,
@@ -165,7 +166,8 @@ def _are_columns(value: Any, facts: ModelFacts) -> bool:
 def _is_family(value: Any, facts: ModelFacts) -> bool:
     model = facts.model
     if is_classifier(model):
-        return isinstance(value, Binomial) or (
+        of_two = isinstance(value, Binomial) and value.tie == int(models_first(model))
+        return of_two or (
             isinstance(value, Multinomial) and value.n_classes == len(model.classes_) > 2
         )
     if _survives(facts):
@@ -179,7 +181,13 @@ def _are_classes(value: Any, facts: ModelFacts) -> bool:
         and value.shape == (facts.sizes.get("m", 2),)
         and all(conforms(label, Level) for label in value.tolist())
         and len(set(value.tolist())) == len(value)
+        and np.sort(value).tolist() == value.tolist()
     )
+
+
+def _is_modeled(value: Any, facts: ModelFacts) -> bool:
+    classes = facts.model.classes_.tolist()
+    return value in classes if len(classes) == 2 else value is None
 
 
 def _is_certificate(value: Any, facts: ModelFacts) -> bool:
@@ -259,8 +267,13 @@ PARAMETERS: dict[str, FieldRule] = {
 FITTED: dict[str, FieldRule] = {
     "_design": FieldRule("a description of the columns that fits together", is_design),
     "classes_": FieldRule(
-        "distinct labels, two or those of 'family_'",
+        "distinct sorted labels, two or those of 'family_'",
         _are_classes,
+        lambda facts: is_classifier(facts.model),
+    ),
+    "positive_": FieldRule(
+        "the one of two classes that is modeled, None of several",
+        _is_modeled,
         lambda facts: is_classifier(facts.model),
     ),
     "family_": FieldRule("the family of such a model", _is_family),

@@ -116,8 +116,10 @@ def _linear(form: LinearForm, order: Integers) -> Any:
     coefficients = form.coefficients[:, order]
     if form.classes is not None:
         model = LogisticRegression()
-        model.classes_ = form.classes
-        model.coef_, model.intercept_ = coefficients, np.array(form.intercept)
+        model.classes_ = np.sort(form.classes)
+        # Of two classes scikit-learn models the second.
+        sign = -1.0 if form.models_first else 1.0
+        model.coef_, model.intercept_ = sign * coefficients, sign * np.array(form.intercept)
         model.n_iter_ = np.zeros(1, dtype=np.int32)
     else:
         model = _regressor(form, len(order))

@@ -176,7 +176,7 @@ def scorecard(
     base_score, base_odds : float, default=600 and 50
         Where the scale is anchored.
     favorable : class label, optional
-        The class whose odds raise the score; by default the second.
+        The class whose odds raise the score; by default `positive_`.
     rounded : bool, default=True
         Whether to round points to integers.
 
@@ -248,12 +248,12 @@ def scorecard(
 
 
 def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
-    """Return the favorable class, and −1 if it is the first."""
-    labels = [0, 1] if form.classes is None else form.classes.tolist()
-    label = labels[1] if label is None else label
+    """Return the favorable class, and −1 if another one is modeled."""
+    labels, modeled = ([0, 1], 1) if form.classes is None else (form.labels, form.positive)
+    label = modeled if label is None else label
     if label not in labels:
         raise ValueError(f"favorable={label!r} is not a class of this model: {labels!r}.")
-    return label, 1.0 if labels.index(label) == 1 else -1.0
+    return label, 1.0 if label == modeled else -1.0
 
 
 def _lines(form: LinearForm, column: InputColumn, unit: float) -> list[ScorecardLine]:

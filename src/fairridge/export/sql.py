@@ -209,9 +209,12 @@ def _inverse_link(form: LinearForm, d: Dialect, terms: list[str]) -> list[Step]:
     first = {eta: eta, power: rate}
     if form.classes is None:
         return [first, {eta: eta, prediction: mean}]
-    no, yes = (d.literal(label) for label in form.classes)
-    label = f"CASE WHEN {eta} > {middle} THEN {yes} WHEN {eta} <= {middle} THEN {no} END"
-    probability = d.identifier(f"probability_{form.labels[1]}")
+    one, two = (d.literal(label) for label in form.labels)
+    above, below = ("<", ">=") if form.models_first else (">", "<=")  # a tie is the first class
+    label = (
+        f"CASE WHEN {eta} {above} {middle} THEN {two} WHEN {eta} {below} {middle} THEN {one} END"
+    )
+    probability = d.identifier(f"probability_{form.positive}")
     return [first, {eta: eta, probability: mean, prediction: label}]
 
 

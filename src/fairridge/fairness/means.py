@@ -202,8 +202,8 @@ class _AmongClasses(MeanShare):
 class MeanOpportunity(_AmongClasses):
     """R² on S of the predicted probability of a class, among the rows of that class.
 
-    For two classes that is R² of P(y = 1) on S among rows with y = 1, the
-    positive class. With several classes μ_k counts among rows with
+    For two classes that is R² of P(y = 1) on S among rows with y = 1, the class
+    that is modeled. With several classes μ_k counts among rows with
     y = k, and numerators and variances are added over k with weights P(y = k):
 
         Σ_k P(y = k) a_kᵀΣ_k⁻¹a_k / Σ_k P(y = k) VAR(μ_k | y = k),
@@ -215,7 +215,7 @@ class MeanOpportunity(_AmongClasses):
     Parameters
     ----------
     positive : label, optional
-        The class whose rows count. By default the second of two classes, and all of
+        The class whose rows count. By default the modeled one of two classes, and all of
         more.
 
     See Also

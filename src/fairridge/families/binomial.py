@@ -31,6 +31,8 @@ class Binomial(SinglePredictor, ClassFamily):
         μ = 1/(1 + e^−η), Φ(η) or 1 − exp(−e^η).
     class_weights : tuple of two floats, optional
         Weights of y = 0 and y = 1 in the deviance, beside those of the rows.
+    tie : {0, 1}, default=0
+        The outcome that is predicted where both are equally likely.
 
     See Also
     --------
@@ -52,6 +54,7 @@ class Binomial(SinglePredictor, ClassFamily):
 
     link: Literal["logit", "probit", "cloglog"] = "logit"
     class_weights: ClassWeights = None
+    tie: int = 0
     name = "binomial"
     reads = "classes"
     proportion = True
@@ -62,6 +65,8 @@ class Binomial(SinglePredictor, ClassFamily):
             known = ", ".join(map(repr, LINKS))
             raise ValueError(f"link={self.link!r} is not known; use one of {known}.")
         check_class_weights(self.class_weights, 2)
+        if self.tie not in (0, 1):
+            raise ValueError(f"tie={self.tie!r} must be 0 or 1.")
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """−2(y log μ + (1 − y) log(1 − μ))."""
@@ -115,7 +120,8 @@ class Binomial(SinglePredictor, ClassFamily):
 
     def likeliest(self, eta: Floats) -> Integers:
         """Return the likelier outcome for η of shape (n, 1)."""
-        above = eta[:, 0] > self.threshold
+        level = self.threshold
+        above = eta[:, 0] >= level if self.tie else eta[:, 0] > level
         xp = namespace(eta)
         return above.astype(np.intp) if xp is np else xp.astype(above, xp.int64)
 
@@ -148,6 +154,8 @@ class QuasiBinomial(Binomial):
     link : {"logit", "probit", "cloglog"}, default="logit"
         As in `Binomial`.
     class_weights : tuple of two floats, optional
+        As in `Binomial`.
+    tie : {0, 1}, default=0
         As in `Binomial`.
 
     See Also

@@ -13,6 +13,7 @@ from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
 from fairridge.data import as_table, weights
+from fairridge.data.classes import labels_by_code
 from fairridge.data.pipelines import predicted, takes_sensitive
 from fairridge.data.table import Table, column_positions, labels
 from fairridge.exceptions import BoundWarning
@@ -85,7 +86,7 @@ class FairnessScorer(BaseEstimator):
             return np.ones(n, dtype=bool)
         if not is_classifier(estimator) or y is None:
             raise TypeError("mean-opportunity is about rows of a class: it needs classes as y.")
-        classes = estimator.classes_.tolist()
+        classes = labels_by_code(estimator).tolist()
         wanted = classes[-1] if self.positive is None else find_label(self.positive, classes)
         if wanted is None:
             raise ValueError(
@@ -128,7 +129,7 @@ def make_fairness_scorer(
         Columns of X that are sensitive. Without it `sensitive_features` must reach the scorer:
         with metadata routing, after ``set_score_request(sensitive_features=True)``.
     positive : label, optional
-        For "mean-opportunity": by default the last class.
+        For "mean-opportunity": by default `positive_` of the model, or its last class.
     adjusted : bool, default=True
         Whether R² is adjusted for chance, as `cross_validate` does: without that, validation
         rows show the more unfairness the fewer they are. Fair models may score a little above 0.

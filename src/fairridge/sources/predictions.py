@@ -25,7 +25,7 @@ class BatchPredictor:
 
     model: Any  # the fitted model
     # "predict", "predict_proba", "decision_function", or `BOTH`: predictions and, of
-    # classifiers, the probability of the second of two classes, or of each of several.
+    # classifiers, the probability of the modeled one of two classes, or of each of several.
     method: str
     offset: str | None  # column to add to the linear predictor
     exposure: str | None = None  # column that rates are multiplied by
@@ -103,7 +103,8 @@ class BatchPredictor:
             return predicted
         named = self._named("predict_proba", np.asarray(values_of("predict_proba")))
         # Probabilities of two classes say the same twice.
-        return predicted | dict(list(named.items())[len(named) == 2 :])
+        modeled = f"{NAMES['predict_proba']}_{self.model.positive_}"
+        return predicted | ({modeled: named[modeled]} if len(named) == 2 else named)
 
     def _named(self, method: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
         stem = NAMES[method]

@@ -54,7 +54,7 @@ class Numbers:
 class Labels:
     """A response with known classes."""
 
-    classes: NDArray[Any]  # the labels; the second of two is the one that is modeled
+    classes: NDArray[Any]  # the labels by code: of two the modeled one is last
     less_offset = False
 
     def __call__(

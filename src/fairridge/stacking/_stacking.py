@@ -295,8 +295,6 @@ class FairStacking(BaseEstimator):
         self.layer_rows_: Any = learned.rows
         self.scores_: Any = learned.scores
         self._mapped: Any = learned.mapped
-        if learned.response.classes is not None:
-            self.classes_ = learned.response.classes
         self._store_layer(layer)
         return self
 
@@ -304,8 +302,6 @@ class FairStacking(BaseEstimator):
         """Become a fitted model that was saved, without the scores of its training rows."""
         self._keep(features, fixed)
         self.layer_rows_, self.scores_, self._mapped = None, None, None
-        if hasattr(layer, "classes_"):
-            self.classes_ = layer.classes_
         self._store_layer(layer)
         return self
 
@@ -323,6 +319,8 @@ class FairStacking(BaseEstimator):
     def _store_layer(self, layer: Any) -> None:
         """Keep the layer, and what it says of itself."""
         self.layer_ = layer
+        if hasattr(layer, "classes_"):
+            self.classes_, self.positive_ = layer.classes_, layer.positive_
         self.unfairness_: float = layer.unfairness_
         self.dependence_: dict[str, float] = layer.dependence_
         self.status_: str = layer.status_

@@ -35,6 +35,8 @@ class FairStackingClassifier(ClassifierMixin, FairStacking):
         Those of the layer.
     classes_ : ndarray of shape (K,)
         Class labels, sorted.
+    positive_ : label or None
+        The second of two classes, which the layer is about; None with more classes.
 
     See Also
     --------

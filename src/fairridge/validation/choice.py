@@ -18,6 +18,7 @@ from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, columns_of, make_frame, name_of, offset_names
+from fairridge.data.classes import labels_by_code
 from fairridge.data.pipelines import (
     at_bound,
     bound_parameter,
@@ -562,7 +563,7 @@ def _wanted(model: Any, rule: Rule, response: str) -> Favorable:
 
 
 def _positive(model: Any, rule: Rule) -> Any:
-    """Return the class whose probability is looked at: the second, or the one of several."""
-    classes = model.classes_.tolist()
+    """Return the class whose probability is looked at: the modeled one, or that of several."""
+    classes = labels_by_code(model).tolist()
     named = find_label(rule.favorable, classes) if len(classes) > 2 else None
     return classes[1] if named is None else named

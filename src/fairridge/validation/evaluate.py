@@ -93,10 +93,10 @@ def r_squared(squares: float, total: float, n: int) -> float:
 def classification_scores(
     codes: Integers, predicted: Integers, ranks: Floats, weight: Floats
 ) -> dict[str, float]:
-    """Return scores of the second of two classes, or means over the classes of several.
+    """Return scores of the modeled one of two classes, or means over the classes of several.
 
-    True and predicted classes are 0 to K − 1. `ranks` of shape (n, 1) or (n, K) rank rows
-    by how likely the second of two classes is, or each of several.
+    True and predicted classes are codes 0 to K − 1, of which 1 is the modeled one of two.
+    `ranks` of shape (n, 1) or (n, K) rank rows by how likely that is, or each of several.
     Classes that are neither true nor predicted anywhere do not count in the
     means of precision, recall and F1; the AUC, one class against the rest,
     needs all of them.
@@ -136,7 +136,7 @@ def _concordance(response: Floats, eta: Floats, weight: Floats) -> float:
 def outcomes(family: Family, eta: Floats) -> Floats:
     """Return what linear predictors of shape (n, K) predict, one column per outcome.
 
-    Means; the probability of the second of two classes or of each of several;
+    Means; the probability of the modeled one of two classes or of each of several;
     log hazard ratios.
     """
     if family.reads == "times":

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table, dense_columns, make_frame
+from fairridge.data.classes import models_first
 from fairridge.data.columns import MISSING, Missing, encode_columns
 from fairridge.data.design import locate_sensitive
 from fairridge.data.offsets import exposure_of, offset_names, read_offset
@@ -290,8 +291,17 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
         scores = evaluate.regression_scores(data.y, counts, data.weights)
         return dependence | {"loss": scores["rmse"]} | scores
     codes = _codes(data.y, model.classes_)
-    scores = evaluate.classification_scores(codes, predicted.argmax(axis=1), columns, weight)
+    scores = _scores(model, codes, predicted, weight)
     return dependence | {"loss": evaluate.log_loss(codes, predicted, weight)} | scores
+
+
+def _scores(model: Any, codes: Integers, probability: Floats, weight: Floats) -> dict[str, float]:
+    """Return accuracy and its like; precision, recall and F1 are of the class that is modeled."""
+    decided = probability.argmax(axis=1)
+    if models_first(model):
+        codes, decided, probability = 1 - codes, 1 - decided, probability[:, ::-1]
+    ranks = probability[:, 1:] if probability.shape[1] == 2 else probability
+    return evaluate.classification_scores(codes, decided, ranks, weight)
 
 
 def _codes(y: NDArray[Any], classes: NDArray[Any]) -> Integers:

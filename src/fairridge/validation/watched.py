@@ -222,7 +222,8 @@ def watched_of(model: Any) -> Watched:
         raise TypeError(
             f"Monitor watches rows of one class; {definition.name} of this model is about several."
         )
-    positive = None if among is None else form.labels[among[0][1]]
+    by_code: Any = form.classes
+    positive = None if among is None else by_code.tolist()[among[0][1]]
     linear = definition.certifiable(form.family) == "linear predictors"
     parity = linear and not definition.penalizes_means
     return Watched(

@@ -43,7 +43,9 @@ class BarycenterClassifier(ClassifierMixin, Barycenter):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        Sorted class labels; probabilities are those of ``classes_[1]``.
+        Sorted class labels.
+    positive_ : label
+        The class whose probabilities are transported, ``classes_[1]``.
     estimator_ : estimator
         The fitted classifier.
     groups_ : ndarray of str

@@ -192,7 +192,9 @@ class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Sorted class labels. With two classes, coefficients refer to ``classes_[1]``.
+        Sorted class labels.
+    positive_ : label or None
+        The one of two classes that coefficients are about, ``classes_[1]``; None with more.
 
     See Also
     --------

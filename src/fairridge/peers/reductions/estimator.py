@@ -72,6 +72,8 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
     ----------
     classes_ : ndarray of shape (2,)
         Sorted class labels.
+    positive_ : label
+        The class whose rates are constrained, ``classes_[1]``.
     estimators_, weights_ : list of estimator, and ndarray
         h_t and w_t, without those of weight zero.
     groups_ : ndarray of str

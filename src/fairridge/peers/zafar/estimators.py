@@ -181,7 +181,9 @@ class ZafarClassifier(ClassifierMixin, _Zafar):
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        Sorted class labels; coefficients refer to ``classes_[1]``.
+        Sorted class labels.
+    positive_ : label
+        The class that coefficients are about, ``classes_[1]``.
     lambda_ : float
         By how much the deviance falls per unit of c.
 

@@ -10,12 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Design, Rows, name_of, require_offsets
+from fairridge.data.classes import labels_by_code
 from fairridge.data.table import labels
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import bounded_measure
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
+from fairridge.export import linear_form
 from fairridge.metrics import WORDS, Measure, ScoredRows
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import CONFIDENCE
@@ -98,12 +100,15 @@ def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) ->
 
 
 def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
-    """Read the response; classes are those of the fit, though some may be missing here."""
+    """Read the response; classes are those of the fit, though some may be missing here.
+
+    Codes are those of the fit: of two classes the modeled one is 1.
+    """
     if y is None:
         raise ValueError("new_rows=True compares predictions with responses: pass y.")
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+    if not hasattr(model, "classes_"):
         return replace(model._fitted.read_response(y, inputs), family=model.family_)
+    classes = labels_by_code(model)
     truth = labels(y, inputs.n_given, "y", inputs.keep)
     places = {label: k for k, label in enumerate(classes.tolist())}
     for label in np.unique(truth).tolist():
@@ -180,10 +185,11 @@ def scored_rows(model: Any, measure: Measure, rows: DenseRows, eta: Floats) -> S
 
 def losses_of(model: Any, rows: DenseRows, eta: Floats) -> Floats:
     """Return deviances of rows: of a model, without what S adds, and without predictors."""
-    family, center = model.family_, model._training.center[: rows.columns.shape[1]]
-    of_sensitive, of_controls = model._training.terms(np.atleast_2d(model.alpha_))
+    family, form = model.family_, linear_form(model, "report")
+    center = form.training.center[: rows.columns.shape[1]]
+    of_sensitive, of_controls = form.training.terms(np.atleast_2d(model.alpha_))
     columns = rows.columns + (rows.center - center)
-    level = np.atleast_1d(model.intercept_) + model._raw_coefficients @ center
+    level = form.intercept + form.coefficients @ center
     places = eta, eta - columns @ of_sensitive.T, level + columns @ of_controls.T
     weights, y = getattr(family, "class_weights", None), rows.engine.response
     each = [row_deviances(family, y, rows.with_offset(place)) for place in places]

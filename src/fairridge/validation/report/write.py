@@ -86,7 +86,7 @@ def report(
         How many are selected instead, those with the best scores: a share (0.2) or a
         number of rows (500), as in `fairridge.audit`.
     positive : label, optional
-        The class that scores are of: by default the second of two, or all
+        The class that scores are of: by default `positive_` of two, or all
         of more.
     favorable : label, "low" or "high", optional
         The outcome that people want, as in `fairridge.audit`: those for whom
