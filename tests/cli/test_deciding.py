@@ -248,7 +248,7 @@ def test_a_monitor_of_opportunities_needs_the_class(run, folder):
     result = run(*options, "--response", "outcome", "--weight", "w", "--json")
     assert result.code == 0, result.error
     found = json.loads(result.out)
-    assert found["watches"].endswith("among rows of class 'repaid'")
+    assert found["watches"].endswith("among people of class repaid")
     expected = Monitor(model).update(people(1000, 1)[columns], y=people(1000, 1)["outcome"])
     assert found["wealth"] == pytest.approx(expected.wealth, rel=1e-6)
     assert found["surprises"] == 0

@@ -129,7 +129,10 @@ def test_monitors_and_reports_take_exposures(run, claims, model):
     )
     for shown in (by_exposure, by_offset):
         assert json.loads(shown.out)["wealth"] == pytest.approx(state.wealth, rel=1e-9)
-        assert json.loads(shown.out)["watches"] == "R² of predicted rates on S"
+        assert (
+            json.loads(shown.out)["watches"]
+            == "share of the variance of the predicted rates due to sex"
+        )
     page = run("report", "claims.csv", "-m", "model.json", "-y", "claims", "--exposure", "years",
                "--new-rows", "--bootstrap", "2", "-o", "page.html")  # fmt: skip
     assert page.code == 0, page.error

@@ -89,7 +89,7 @@ def test_monitors_watch_rates(claims):
         states[-1] = (states[-1].wealth, monitor._purse.log_wealth)
     np.testing.assert_allclose(*states, rtol=1e-9)
     exposed = Monitor(both_ways(claims, definition="mean-parity")[0][0])
-    assert exposed.watches == "R² of predicted rates on S"
+    assert exposed.watches == "share of the variance of the predicted rates due to s"
 
 
 @pytest.mark.parametrize("name", ["offset", "exposure"])
@@ -109,7 +109,7 @@ def test_an_offset_of_another_link_is_a_part_of_the_score(claims):
     offset = np.log(e)
     model = FairRidgeClassifier(0.05, sensitive="s", definition="mean-parity")
     monitor = Monitor(model.fit(X, y > 0, offset=offset))
-    assert monitor.watches == "R² of predicted probabilities on S"
+    assert monitor.watches == "share of the variance of the predicted probabilities due to s"
     seen = monitor._watched.values(X, None, offset)[:, -1]
     np.testing.assert_allclose(seen, model.predict_proba(X, offset=offset)[:, 1], rtol=1e-12)
     np.testing.assert_array_equal(monitor._watched.weights(e, offset), e)

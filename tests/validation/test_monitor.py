@@ -108,7 +108,7 @@ def test_which_models_can_be_watched():
 def test_states_of_earlier_versions_are_refused(model, tmp_path):
     path = tmp_path / "state.json"
     Monitor(model).save(path)
-    path.write_text(path.read_text().replace('"format": 2, ', ""))
+    path.write_text(path.read_text().replace('"format": 3, ', ""))
     with pytest.raises(ValueError, match=r"another version of fairridge.*begin another state"):
         Monitor.load(path, model)
 
@@ -123,18 +123,25 @@ def classes(n, seed, shift=0.0):
     return frame, np.where(y + rng.normal(size=n) > 0.5, "yes", "no")
 
 
+OF_PROBABILITIES = "share of the variance of the predicted probabilities"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"definition": "mean-parity"}, "R² of predicted probabilities on S"),
-        ({"blind": True}, "R² of linear predictors on S"),
+        (
+            {"definition": "mean-parity"},
+            "share of the variance of the predicted probabilities due to s",
+        ),
+        ({"blind": True}, "share of the variance of the predicted log-odds due to s"),
         (
             {"definition": "mean-opportunity"},
-            "R² of predicted probabilities on S, among rows of class 'yes'",
+            f"{OF_PROBABILITIES} due to s, among people of class yes",
         ),
         (
             {"definition": "mean-parity", "controls": ["c"]},
-            "partial R² of predicted probabilities on S given c",
+            "share of what is left of the variance of the predicted probabilities due to s, "
+            "among people of the same c",
         ),
     ],
 )
@@ -150,7 +157,7 @@ def test_controls_are_named_as_columns():
     X["d"] = np.tile(["u", "v", "w"], 200)
     options = {"definition": "mean-parity", "controls": ["d", "c"]}
     model = FairRidgeClassifier(0.02, sensitive=["s"], **options).fit(X, y)
-    assert Monitor(model).watches.endswith("given d, c")
+    assert Monitor(model).watches.endswith("among people of the same d and c")
 
 
 def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
@@ -159,7 +166,9 @@ def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
         model = FairRidgeClassifier(0.05, sensitive=["s"], definition=definition).fit(X, y)
         with pytest.raises(ValueError, match="does not bound R² of predicted means"):
             Monitor(model)
-        assert Monitor(model, 0.1).watches == "R² of predicted probabilities on S"
+        assert Monitor(model, 0.1).watches == (
+            "share of the variance of the predicted probabilities due to s"
+        )
 
 
 def test_mean_opportunity_is_watched_among_rows_of_the_class():

@@ -31,6 +31,7 @@ from fairridge.metrics.measure import (
     control_names,
     measure_of,
     measured_on_rows,
+    share_of_means,
 )
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
 from fairridge.metrics.totals import EVERYONE, encoded_groupings, total_ratios
@@ -88,6 +89,7 @@ __all__ = [
     "sensitive_table",
     "sequential_share",
     "share_explained",
+    "share_of_means",
     "shares_of_fit",
     "total_ratios",
     "weighted_quantiles",

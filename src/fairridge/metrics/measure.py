@@ -192,6 +192,13 @@ def measured_on_rows(measure: Measure, family: Family) -> Measure:
     return replace(measure, whole="scores", called=scores_of(family, of_means=False))
 
 
+def share_of_means(measure: Measure, family: Family, *, rates: bool) -> Measure:
+    """Return the share of the variance of means, or of the scores of models without means."""
+    of_means = family.reads != "times"
+    called = scores_of(family, of_means=of_means, rates=rates and family.link == "log")
+    return replace(measure, whole="means" if of_means else "scores", called=called)
+
+
 def attribute_names(design: Design) -> tuple[str, ...]:
     """Return the names of the sensitive attributes, and of those that are crossed."""
     return tuple(str(column.name) for column in design.sensitive.inner.columns)

@@ -20,8 +20,9 @@ from fairridge.validation.betting import EProcess, add_rows
 from fairridge.validation.watched import MAX_SCALE, Watched, watched_of
 from fairridge.validation.watched_predictions import WatchedPredictions, watched_predictions
 
-# Of state files; those of version 0.2 have no number.
-FORMAT = 2
+# Of state files, those that say in other words what is watched, and earlier ones.
+FORMAT = 3
+CONTINUED_FORMATS = (2, FORMAT)
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ class Monitor:
     ) -> Monitor:
         """Go on from a saved state with the same model, and the same earlier rows if it has any."""
         state = _read_state(path)
-        if state.get("format") != FORMAT:
+        if state.get("format") not in CONTINUED_FORMATS:
             raise ValueError(
                 f"{str(path)!r} is the state of a monitor of another version of fairridge, "
                 "whose bets cannot be continued; begin another state."
@@ -270,7 +271,8 @@ class Monitor:
         monitor = cls(model, state["unfairness"], state["false_alarm"], **given)
         if state["fingerprint"] != monitor._watched.fingerprint:
             raise ValueError(f"{str(path)!r} is the state of a monitor of another model.")
-        if state["watches"] != monitor.watches:
+        known = state["format"] == FORMAT  # earlier states say it in other words
+        if known and state["watches"] != monitor.watches:
             raise ValueError(
                 f"{str(path)!r} is the state of a monitor of {state['watches']}, and this "
                 f"model bounds {monitor.watches}."

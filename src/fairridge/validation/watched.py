@@ -19,7 +19,9 @@ from fairridge.data import (
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.table import labels
 from fairridge.estimators._each import require_one_bound
+from fairridge.estimators._model import bounded_measure
 from fairridge.export import LinearForm, linear_form
+from fairridge.metrics import Measure, share_of_means
 from fairridge.validation.betting import StreamColumns
 
 # Standard deviations, and weights, whose fourth powers are still numbers.
@@ -36,8 +38,8 @@ class Watched:
         A fitted linear model.
     form : LinearForm
         The model as a linear form.
-    of_means : bool
-        Whether the score is the predicted mean; the linear predictor if not.
+    measure : Measure
+        What is watched: the share of the variance of means, or of linear predictors.
     positive : object
         The class whose rows are looked at; None for all rows.
     controls : tuple of int
@@ -48,31 +50,18 @@ class Watched:
 
     model: Any
     form: LinearForm
-    of_means: bool
+    measure: Measure
     positive: Any
     controls: tuple[int, ...]
     bounded: bool
 
     def __str__(self) -> str:
-        score = "predicted means" if self.of_means else "linear predictors"
-        if self._of_rates:
-            score = "predicted rates"
-        elif self.form.classes is not None and self.of_means:
-            score = "predicted probabilities"
-        elif self.form.family.least_squares:
-            score = "predictions"
-        kind = "partial R²" if self.controls else "R²"
-        given = f" given {', '.join(self._control_names)}" if self.controls else ""
-        among = "" if self.positive is None else f", among rows of class {self.positive!r}"
-        return f"{kind} of {score} on S{given}{among}"
+        return self.measure.words
 
     @property
-    def _control_names(self) -> list[str]:
-        """Names of the input columns that are controls."""
-        columns = self.form.design.predictors.columns  # type: ignore[union-attr]
-        ends = np.cumsum([column.width for column in columns])
-        owners = dict.fromkeys(np.searchsorted(ends, self.controls, side="right").tolist())
-        return [str(columns[k].name) for k in owners]
+    def of_means(self) -> bool:
+        """Whether the score is the predicted mean; the linear predictor if not."""
+        return self.measure.whole == "means"
 
     @property
     def fingerprint(self) -> str:
@@ -108,11 +97,6 @@ class Watched:
             reach += [float(own[list(part)].max()) for part in products]
         reach.append(1.0 if self._limited else np.inf)
         return StreamColumns(first, tuple(attributes), np.array(reach))
-
-    @property
-    def _of_rates(self) -> bool:
-        """Whether the score is a mean per unit of exposure."""
-        return self.of_means and self.form.link == "log" and bool(self.model._fitted.offsets)
 
     def shift(self, offset: Any, exposure: Any, n_rows: int) -> Floats | None:
         """Read what is added to η; raise if the model was fitted with it, and none is given."""
@@ -212,28 +196,21 @@ def watched_of(model: Any) -> Watched:
     form = linear_form(model, "Monitor")
     if len(form.intercept) > 1:
         raise TypeError("Monitor watches one score; this model has several classes.")
-    facts = model._fitted
-    definition = facts.traits.definition.within_space
-    controls: tuple[int, ...] = ()
-    if getattr(facts.settings, "controls", None) is not None:
-        controls = form.design.control_columns(facts.settings.controls)
-    among = definition.among(form.family, form.classes) if definition.penalizes_means else None
-    if among is not None and len(among) > 1:
+    measure, settings = bounded_measure(model), model._fitted.settings
+    if len(measure.among) > 1:
         raise TypeError(
-            f"Monitor watches rows of one class; {definition.name} of this model is about several."
+            f"Monitor watches rows of one class; {measure.definition} of this model is about "
+            "several."
         )
+    controls: tuple[int, ...] = ()
+    if measure.given:
+        controls = form.design.control_columns(settings.controls)
     by_code: Any = form.classes
-    positive = None if among is None else by_code.tolist()[among[0][1]]
-    linear = definition.certifiable(form.family) == "linear predictors"
-    parity = linear and not definition.penalizes_means
-    return Watched(
-        model,
-        form,
-        of_means=not parity and form.family.reads != "times",
-        positive=positive,
-        controls=controls,
-        bounded=parity or definition.penalizes_means,
-    )
+    positive = by_code.tolist()[measure.among[0][1]] if measure.among else None
+    bounded = measure.of_variance
+    if not bounded:
+        measure = share_of_means(measure, form.family, rates=bool(model._fitted.offsets))
+    return Watched(model, form, measure, positive, controls, bounded)
 
 
 def _spread(form: LinearForm) -> float:
