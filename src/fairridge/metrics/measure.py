@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -201,18 +202,23 @@ def share_of_means(measure: Measure, family: Family, *, rates: bool) -> Measure:
 
 def attribute_names(design: Design) -> tuple[str, ...]:
     """Return the names of the sensitive attributes, and of those that are crossed."""
-    return tuple(str(column.name) for column in design.sensitive.inner.columns)
+    return tuple(attribute_owners(design.sensitive.inner)[1])
 
 
 def attribute_owners(encoding: Encoding) -> tuple[list[int], list[str]]:
-    """Return the attribute of each encoded column of S, and their names; crossed ones come last."""
-    owners = [k for k, column in enumerate(encoding.columns) for _ in range(column.width)]
-    names = [str(column.name) for column in encoding.columns]
-    for product in encoding.products:
-        name = " × ".join(names[owners[j]] for j in product)
-        names += [] if name in names else [name]
-        owners.append(names.index(name))
-    return owners, names
+    """Return the attribute of each encoded column of S, and their names; crossed ones come last.
+
+    Products of levels, which stacks have as columns, belong to the attributes crossed.
+    """
+    columns = [_without_levels(str(c.name)) for c in encoding.columns for _ in range(c.width)]
+    each = columns + [" × ".join(columns[j] for j in product) for product in encoding.products]
+    names = list(dict.fromkeys(each))
+    return [names.index(name) for name in each], names
+
+
+def _without_levels(name: str) -> str:
+    """Return the attributes of a product of levels: sex × race of sex[m] × race[b]."""
+    return re.sub(r"\[[^]]*\]", "", name) if " × " in name else name
 
 
 def control_names(design: Design, controls: Any) -> tuple[str, ...]:
