@@ -24,6 +24,7 @@ from fairridge._arrays import compat, detached, device_of, taken, to_host
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
+from fairridge.exceptions import DataWarning
 
 Column = NDArray[Any] | Levels
 # Numbers of a frame up to which a copy of it costs nothing.
@@ -452,6 +453,45 @@ def located(
             UserWarning,
         )
     return list(range(n_columns))
+
+
+def warn_of_order(**inputs: Any) -> None:
+    """Warn of pandas indexes with the same labels in another order; rows go by position.
+
+    `inputs` are what is read together, by the name of the argument.
+    """
+    found = [(name, index_of(data)) for name, data in inputs.items() if data is not None]
+    (first, index), *others = [pair for pair in found if pair[1] is not None] or [("", None)]
+    names = [name for name, other in others if _reordered(index, other)]
+    if names:
+        other = names[-1]
+        warn_user(
+            f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'} the index labels of "
+            f"{first} in another order. Rows are paired by position, as in scikit-learn, and "
+            f"labels are ignored: to pair them by label, pass {other}.loc[{first}.index]; if the "
+            f"positions are right, pass {other}.reset_index(drop=True), and {first} likewise.",
+            DataWarning,
+        )
+
+
+def index_of(data: Any) -> Any:
+    """Return the index of a pandas frame or series; None for anything else."""
+    source = data.source if isinstance(data, Table) else data
+    native = source.to_native() if isinstance(source, nw.DataFrame) else source
+    pandas = nw.dependencies.is_pandas_dataframe(native) or nw.dependencies.is_pandas_series(native)
+    return native.index if pandas else None
+
+
+def _reordered(index: Any, other: Any) -> bool:
+    """Whether two indexes have the same labels, and not in the same order."""
+    if index is other or len(index) != len(other) or index.nlevels != other.nlevels:
+        return False
+    if index.equals(other):
+        return False
+    # Labels are hashed, as those of mixed types have no order. Most unequal indexes have
+    # nothing in common, which their ends show.
+    ends = index[[0, -1]].isin(other)
+    return bool(ends.all() and index.isin(other).all() and other.isin(index).all())
 
 
 # The largest weight, and its inverse, so that weighted sums of squares remain numbers.

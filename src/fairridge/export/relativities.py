@@ -11,7 +11,14 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.data import as_table, dense_columns, make_frame, numeric_vector, weights
+from fairridge.data import (
+    as_table,
+    dense_columns,
+    make_frame,
+    numeric_vector,
+    warn_of_order,
+    weights,
+)
 from fairridge.data.columns import MISSING, FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.inference.estimates import check_probability, quantile
@@ -118,6 +125,8 @@ def relativities(
     given = None
     shift = None
     if X is not None:
+        fitted = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        warn_of_order(X=X, y=y, exposure=exposure, offset=offset, **fitted)
         table, S = as_table(X, sparse=True), form.attributes(sensitive_features)
         shift = _shift(table.shape[0], exposure, offset)
         given = _read(form, table, S, y, sample_weight, shift)
@@ -132,7 +141,6 @@ def relativities(
         "relativity": np.exp(combinations @ theta),
     }
     if y is not None:
-        fitted = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         ends = _ends(model, form, X, y, fitted | {"offset": shift}, combinations, confidence)
         if ends is not None:
             columns["lower"], columns["upper"] = ends

@@ -12,7 +12,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
-from fairridge.data import Table, as_table
+from fairridge.data import Table, as_table, warn_of_order
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.concordance import area_under_curve
@@ -171,9 +171,11 @@ def audit(
     check_flag("learned", learned)
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
+    given = {"sample_weight": sample_weight, "exposure": exposure}
+    warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=table, **given)
     if survival is not None or two_columns(y_true) is not None:
-        given = {"threshold": threshold, "top": top, "favorable": favorable}
-        outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **given)
+        rules = {"threshold": threshold, "top": top, "favorable": favorable}
+        outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **rules)
     else:
         outcomes = read_outcomes(
             y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure

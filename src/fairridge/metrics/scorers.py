@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
-from fairridge.data import as_table, weights
+from fairridge.data import as_table, warn_of_order, weights
 from fairridge.data.pipelines import predicted, takes_sensitive
 from fairridge.data.table import Table, column_positions, labels
 from fairridge.exceptions import BoundWarning
@@ -51,9 +51,11 @@ class FairnessScorer(BaseEstimator):
         sample_weight: Any = None,
     ) -> float:
         """Return minus the unfairness of a fitted model on rows."""
+        given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        warn_of_order(X=X, y=y, **given)
         S = self._attributes(X, sensitive_features)
-        given = weights(sample_weight, S.shape[0])
-        weight = np.ones(S.shape[0]) if given is None else given
+        weight = weights(sample_weight, S.shape[0])
+        weight = np.ones(S.shape[0]) if weight is None else weight
         there = weight > 0.0
         there &= self._looked_at(estimator, y, len(weight))
         if int(there.sum()) < 2:

@@ -208,7 +208,8 @@ class FairStacking(BaseEstimator):
         """Read the rows, and cross-fit everything below the layer."""
         self._check_parameters()
         layer = self._layer()
-        inputs = read_inputs(X, sensitive_features, sample_weight, layer._shift(None, exposure))
+        shift = layer._shift(None, exposure)
+        inputs = read_inputs(X, sensitive_features, sample_weight, shift, y)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from fairridge._progress import Progress
 from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike, VectorLike
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, name_of, numeric_vector
+from fairridge.data import as_table, name_of, numeric_vector, warn_of_order
 from fairridge.data.pipelines import bound_parameter
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators.classifier import FairRidgeClassifier
@@ -152,6 +152,7 @@ def compare(
     >>> print(found.to_frame()["model"].tolist())
     ['unconstrained', 'fair ridge (FGRRM)']
     """
+    warn_of_order(X=X, y=y, sensitive_features=sensitive_features, offset=offset, exposure=exposure)
     backend = as_table(X).backend
     if np.ndim(y) == 2 and np.shape(y)[1] == 2:
         raise ValueError(

@@ -15,7 +15,14 @@ from fairridge._notebook import lines_html, table_html
 from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
-from fairridge.data import as_table, columns_of, make_frame, weights
+from fairridge.data import (
+    as_table,
+    columns_of,
+    make_frame,
+    offset_arguments,
+    warn_of_order,
+    weights,
+)
 from fairridge.data.pipelines import split_pipeline
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
@@ -347,6 +354,8 @@ class FoldedData:
         **division: Any,
     ) -> FoldedData:
         """Divide the rows, for models that are validated on the same folds."""
+        beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        warn_of_order(X=X, y=y, **beside, **offset_arguments(offset))
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         weight = weights(sample_weight, n)
         kept = None if weight is None or weight.all() else np.flatnonzero(weight)

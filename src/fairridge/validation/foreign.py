@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, Table, as_table, dense_columns, make_frame
+from fairridge.data import Levels, Table, as_table, dense_columns, index_of, make_frame
 from fairridge.data.columns import MISSING, Missing, encode_columns
 from fairridge.data.design import locate_sensitive
 from fairridge.data.offsets import exposure_of, offset_names, read_offset
@@ -142,7 +142,8 @@ class ForeignData:
     def with_attributes_of(self, other: ForeignData) -> ForeignData:
         """Return these rows with the attributes of others, as models read them."""
         if self.S is not None:
-            return replace(self, S=other.S)
+            index = index_of(self.S)
+            return replace(self, S=other.S if index is None else other.S.set_axis(index))
         return replace(self, X=with_columns_of(self.X, other.X, self.positions))
 
 
@@ -168,7 +169,7 @@ def like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
     if table.backend is None:
         return np.column_stack([column.astype(object) for column in columns])
     names = [table.label(k) for k in range(table.shape[1])]
-    return make_frame(dict(zip(names, columns, strict=True)), table.backend)
+    return make_frame(dict(zip(names, columns, strict=True)), table.backend, index_of(table))
 
 
 @of_parts()

@@ -43,7 +43,7 @@ def gather_new_rows(
     check_is_fitted(model)
     facts = model._fitted
     require_one_bound(facts.settings, "a report")
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    inputs = read_inputs(X, sensitive_features, sample_weight, offset, y)
     require_offsets(facts.offsets, offset, type(model).__name__)
     design, needs_sensitive = facts.design, bool(facts.traits.needs_sensitive)
     # Columns as they came are compared with those at fit; the model reads what maps make of them.
