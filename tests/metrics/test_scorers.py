@@ -68,6 +68,8 @@ def test_opportunity_is_about_rows_of_a_class(people):
         assert scorer(classes, X, high) == pytest.approx(wanted)
     with pytest.raises(ValueError, match="positive='c' is not a class of the model"):
         make_fairness_scorer("mean-opportunity", sensitive="sex", positive="c")(classes, X, high)
+    with pytest.raises(ValueError, match="label 8, which is not a class of the model: these are 0"):
+        make_fairness_scorer("mean-opportunity", sensitive="sex")(classes, X, 8 * high)
     with pytest.raises(TypeError, match="rows of a class"):
         make_fairness_scorer("mean-opportunity", sensitive="sex")(
             pipeline(LinearRegression()).fit(X, high), X, high

@@ -575,6 +575,16 @@ def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> 
     return vector if vector.dtype.kind != "O" else _one_kind(vector.tolist(), argument)
 
 
+def require_known(truth: NDArray[Any], classes: Sequence[Any]) -> None:
+    """Raise unless labels of rows are classes of the model that these rows are shown to."""
+    strange = [label for label in np.unique(truth).tolist() if label not in classes]
+    if strange:
+        raise ValueError(
+            f"y has the label {strange[0]!r}, which is not a class of the model: these are "
+            f"{', '.join(map(repr, classes))}."
+        )
+
+
 def _one_kind(values: list[Any], argument: str) -> NDArray[Any]:
     """Make an array of labels held as objects."""
     examples = {_kind(value): value for value in reversed(values)}

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats, Integers
+from fairridge._warnings import warn_user
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
+from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import brier_terms, mean_over_times
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.selection import check_top, select, two_rules
@@ -199,10 +201,34 @@ def _predicted(
         positive = find_label(favorable, classes.tolist())
     columns = _probabilities(y_pred)
     if columns is None:
-        return _vector(y_pred, n_rows, "y_pred", keep), positive
+        vector = _vector(y_pred, n_rows, "y_pred", keep)
+        _check_classes(vector, classes, positive)
+        return vector, positive
     if positive is None and classes is not None:
         positive = _second(classes)
     return _of_positive(columns, n_rows, classes, positive, keep), positive
+
+
+def _check_classes(predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any) -> None:
+    """Refuse two spellings of one class, and warn if several count together as the other one."""
+    if positive is None or classes is None or len(classes) < 3:
+        return
+    spelled: dict[str, str] = {}
+    for label in classes.tolist():
+        plain = str(label).strip().casefold()
+        if plain in spelled:
+            raise ValueError(
+                f"y_true has the labels {spelled[plain]!r} and {label!r}, which would be two "
+                "classes; spell them alike."
+            )
+        spelled[plain] = label
+    if not _are_labels(predicted, classes):
+        others = [label for label in classes.tolist() if label != positive]
+        warn_user(
+            f"y_true has {len(classes)} classes: rows of {listed(others)} count together as not "
+            f"{positive!r}.",
+            DataWarning,
+        )
 
 
 def _kind_of_rates(kind: Kind | None) -> Kind:
@@ -295,9 +321,10 @@ def _second(classes: NDArray[Any]) -> Any:
     if classes.dtype.kind == "b":
         return True
     if len(classes) == 1:
+        numbers = " (or kind='regression', if it is a number)" * (classes.dtype.kind in "uif")
         raise ValueError(
             f"y_true has one class only, {np.asarray(classes[0]).item()!r}; say which is meant: "
-            "positive=…"
+            f"positive=…{numbers}"
         )
     return classes[1]
 

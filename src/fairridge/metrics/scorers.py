@@ -14,7 +14,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
 from fairridge.data import as_table, warn_of_order, weights
 from fairridge.data.pipelines import predicted, takes_sensitive
-from fairridge.data.table import Table, column_positions, labels
+from fairridge.data.table import Table, column_positions, labels, require_known
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.dependence_shares import sensitive_span, share_explained
 from fairridge.metrics.favorable import find_label
@@ -94,7 +94,9 @@ class FairnessScorer(BaseEstimator):
                 f"positive={self.positive!r} is not a class of the model; the classes are "
                 f"{', '.join(map(repr, classes))}."
             )
-        return labels(y, n, "y") == wanted
+        truth = labels(y, n, "y")
+        require_known(truth, classes)
+        return truth == wanted
 
     def _scores(self, estimator: Any, X: Any, S: Any) -> Floats:
         """Return what S may explain: means and probabilities, or linear predictors."""

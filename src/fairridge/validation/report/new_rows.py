@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Design, Rows, name_of, require_offsets
-from fairridge.data.table import labels
+from fairridge.data.table import labels, require_known
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._responses import Inputs, Response
@@ -101,13 +101,8 @@ def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
     if classes is None:
         return replace(model._fitted.read_response(y, inputs), family=model.family_)
     truth = labels(y, inputs.n_given, "y", inputs.keep)
+    require_known(truth, classes.tolist())
     places = {label: k for k, label in enumerate(classes.tolist())}
-    for label in np.unique(truth).tolist():
-        if label not in places:
-            known = ", ".join(map(repr, classes.tolist()))
-            raise ValueError(
-                f"y has the class {label!r}, which was not there at fit; the classes are {known}."
-            )
     codes = np.array([[float(places[label])] for label in truth.tolist()])
     several = (codes == np.arange(len(classes))).astype(np.float64)
     return Response(model.family_, codes, several if len(classes) > 2 else codes, classes)
