@@ -88,7 +88,6 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
             {"model": name, "unfairness": r, "predictors": flips}
             for name, r, flips in comparison.sign_flips
         ],
-        "loss": comparison.loss_name,
         "favorable": None
         if comparison.favorable is None
         else favorable_facts(comparison.favorable),

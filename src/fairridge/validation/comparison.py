@@ -65,6 +65,7 @@ def compare(
     task: str | None = None,
     favorable: Any = None,
     response: str | None = None,
+    sample_weight: VectorLike | None = None,
     offset: VectorLike | None = None,
     exposure: VectorLike | None = None,
     threshold: float | None = None,
@@ -101,6 +102,9 @@ def compare(
         guessed from names. `Comparison.favorable` says what was taken.
     response : str, optional
         Name of the response, if y has none.
+    sample_weight : array-like of shape (n,), optional
+        Weights, for fits and measures alike, as in `cross_validate`; models whose `fit` takes
+        none are left out.
     offset : array-like of shape (n,), optional
         Added to linear predictors, as in `fit`; models without one are left out.
     exposure : array-like of shape (n,), optional
@@ -152,7 +156,8 @@ def compare(
     >>> print(found.to_frame()["model"].tolist())
     ['unconstrained', 'fair ridge (FGRRM)']
     """
-    warn_of_order(X=X, y=y, sensitive_features=sensitive_features, offset=offset, exposure=exposure)
+    beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    warn_of_order(X=X, y=y, offset=offset, exposure=exposure, **beside)
     backend = as_table(X).backend
     if np.ndim(y) == 2 and np.shape(y)[1] == 2:
         raise ValueError(
@@ -170,12 +175,13 @@ def compare(
     bounds = check_bounds(unfairness)
     free = _unconstrained(family, options)
     shift = free._shift(offset, exposure)
-    data = ForeignData.of(X, y, sensitive_features, sensitive, missing=missing, offset=shift)
     folded = FoldedData.of(
-        X, {"": free}, y=y, sensitive_features=sensitive_features, offset=shift,
+        X, {"": free}, y=y, **beside, offset=shift,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
     folded = replace(folded, favorable=wanted, threshold=threshold)
+    weight = folded.sample_weight
+    data = ForeignData.of(X, y, sensitive_features, sensitive, weight, missing, shift).weighted
     case = _ComparisonData(data, folded, task)
     case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
     by_group, cut = grouped(data, sensitive)
@@ -198,7 +204,6 @@ def compare(
     return Comparison(
         tuple(records),
         skipped,
-        "mean deviance" if task == "classification" else "RMSE",
         wanted,
         _notes(cut, [n for n, model in chosen.items() if needs_groups(model) and n not in skipped]),
         {name: texts for name, texts in warned.items() if texts},
@@ -252,11 +257,9 @@ class _ComparisonData:
         decided_by = self.folded.favorable, self.folded.threshold
         in_training |= decision_rates(fitted, data, data.groups, data, *decided_by)
         for values in (in_training, *validated):
-            if "rmse" in values:  # whatever deviance a model has
-                values["loss"] = values["rmse"]
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0
-        names, nan = ["loss", *SCORES, *WORDS, *RATES], float("nan")
+        names, nan = [*SCORES, *WORDS, *RATES], float("nan")
         held_out = np.array([[fold.get(name, nan) for name in names] for fold in validated])
         record: dict[str, Any] = {
             "uses_sensitive": uses_sensitive(fitted, data),
@@ -280,16 +283,17 @@ class _ComparisonData:
     def dependence(self, model: Any) -> Dependence:
         """Measure how a fitted model's predictions depend on S, in training."""
         data, predicted = self.data, predictions(model, self.data)
+        y, weight = observed(model, data)
         if self.task == "regression":
-            targets = response = observed(model, data)[0].astype(np.float64)[:, None]
+            targets = response = y.astype(np.float64)[:, None]
             family: Gaussian | Binomial = Gaussian()
         else:
-            classes, codes = np.unique(data.y, return_inverse=True)
+            classes, codes = np.unique(y, return_inverse=True)
             response, predicted = codes[:, None].astype(np.float64), predicted[:, 1:]
             targets = (codes[:, None] == np.arange(1, len(classes))).astype(np.float64)
             family = Binomial()
         return dependence(
-            predicted, data.columns, targets, family.distance, response, data.groupings
+            predicted, data.columns, targets, family.distance, response, data.groupings, weight
         )
 
 

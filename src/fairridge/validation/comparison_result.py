@@ -84,8 +84,6 @@ class Comparison:
         The measurements.
     skipped : dict of str to str
         Models that do not apply, and why.
-    loss_name : str
-        What `loss` is.
     favorable : Favorable or None
         The outcome that impact ratios are about; None if none of several
         classes was named.
@@ -114,13 +112,12 @@ class Comparison:
     >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
     >>> from fairridge import compare
     >>> found = compare(X, y, sensitive="Gender", models=["FGRRM"], unfairness=0.01, cv=2)
-    >>> print(found.loss_name, found.favorable.label, len(found.records))
-    mean deviance GOOD 2
+    >>> print(found.favorable.label, len(found.records))
+    GOOD 2
     """
 
     records: tuple[dict[str, Any], ...]
     skipped: dict[str, str]
-    loss_name: str
     favorable: Favorable | None
     notes: tuple[str, ...] = ()
     warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -133,7 +130,7 @@ class Comparison:
         Columns: model, unfairness (the bound; NaN if a model has none),
         uses_sensitive (whether predictions need S) and status. Then on held-out
         rows, each the mean over the folds, followed by its standard error
-        (`…_error`) and by the same in training (`train_…`): loss; accuracy, auc
+        (`…_error`) and by the same in training (`train_…`): accuracy, auc
         and log_loss of classes, rmse and r_squared of numbers; share_of_eta,
         share_of_means (R² on S, on held-out rows adjusted for chance; models
         known by their predictions only have no η) and decision_gap;

@@ -408,12 +408,9 @@ class FoldedData:
             )
         sensitive: Any = getattr(last, "sensitive", None)
         missing: Any = getattr(last, "missing", "error")
-        data = ForeignData.of(
+        return ForeignData.of(
             self.X, self.y, self.sensitive_features, sensitive, self.sample_weight, missing
-        )
-        if self.sample_weight is None or self.sample_weight.all():
-            return data
-        return data.take(np.flatnonzero(self.sample_weight))
+        ).weighted
 
 
 def _linear_folds(

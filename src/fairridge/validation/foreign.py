@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table, dense_columns, index_of, make_frame
@@ -102,6 +103,13 @@ class ForeignData:
         )
 
     @property
+    def weighted(self) -> ForeignData:
+        """The rows with a positive weight."""
+        if self.sample_weight is None or self.sample_weight.all():
+            return self
+        return self.take(np.flatnonzero(self.sample_weight))
+
+    @property
     def weights(self) -> Floats:
         """Weights, ones if none were given."""
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
@@ -125,6 +133,9 @@ class ForeignData:
     def beside(self, model: Any) -> dict[str, Any]:
         """Return what `fit` takes beside X and y."""
         given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
+        last = split_pipeline(model)[1]
+        if self.sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
+            raise TypeError(f"the fit of a {type(last).__name__} takes no sample_weight")
         return given | self._shift(model)
 
     def _shift(self, model: Any) -> dict[str, Floats]:
