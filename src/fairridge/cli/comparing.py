@@ -29,7 +29,7 @@ from fairridge.cli.training_data import Data, read_data
 
 # Options of columns and models that the compared models do not share.
 OMITTED = (
-    "event", "weight", "max_levels", "unknown",
+    "event", "max_levels", "unknown",
     "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
     "confidence", "certification", "class_weight",
 )  # fmt: skip
@@ -59,7 +59,8 @@ def compare(
     chosen = _chosen(names(models, "--models"), task, training, options)
     settings: dict[str, Any] = {
         "cv": cv, "random_state": seed, "missing": columns.missing, "threshold": threshold,
-        "offset": training.offset, "exposure": training.exposure,
+        "sample_weight": training.weight, "offset": training.offset,
+        "exposure": training.exposure,
     }  # fmt: skip
     announce_size(training)
     with progress("comparing"):

@@ -12,8 +12,15 @@ from sklearn.utils.metadata_routing import UNUSED
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
-from fairridge.data import as_table, warn_of_order, weights
-from fairridge.data.pipelines import predicted, takes_sensitive
+from fairridge.data import (
+    as_table,
+    joined_offsets,
+    read_offset,
+    require_offsets,
+    warn_of_order,
+    weights,
+)
+from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
 from fairridge.data.table import Table, column_positions, labels, require_known
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.dependence_shares import sensitive_span, share_explained
@@ -26,7 +33,7 @@ DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
 class FairnessScorer(BaseEstimator):
     """Minus what S explains of the predictions of a model; see `make_fairness_scorer`."""
 
-    # What `score` is asked for, if metadata are routed: these two, and no others.
+    # What `score` is asked for, if metadata are routed: S, weights and exposures, and no others.
     __metadata_request__score: ClassVar[dict[str, str]] = {"estimator": UNUSED}
 
     def __init__(
@@ -49,13 +56,15 @@ class FairnessScorer(BaseEstimator):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        exposure: Any = None,
     ) -> float:
         """Return minus the unfairness of a fitted model on rows."""
         given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        warn_of_order(X=X, y=y, **given)
+        warn_of_order(X=X, y=y, exposure=exposure, **given)
         S = self._attributes(X, sensitive_features)
         weight = weights(sample_weight, S.shape[0])
         weight = np.ones(S.shape[0]) if weight is None else weight
+        weight = weight * self._exposed(estimator, exposure, len(weight))
         there = weight > 0.0
         there &= self._looked_at(estimator, y, len(weight))
         if int(there.sum()) < 2:
@@ -80,6 +89,18 @@ class FairnessScorer(BaseEstimator):
         table = as_table(X)
         places = column_positions(self.sensitive, table.names, table.shape[1], "sensitive")
         return table.select(places)
+
+    def _exposed(self, estimator: Any, exposure: Any, n: int) -> Floats:
+        """Return what weights of rows are multiplied by: rates count by their exposure."""
+        last = split_pipeline(estimator)[1]
+        link = getattr(getattr(last, "family_", None), "link", "log")
+        joined = joined_offsets(link, None, exposure)
+        if link == "log":
+            known = getattr(getattr(last, "_fitted", None), "offsets", ())
+            require_offsets(known[-1:], joined, type(last).__name__)
+        of_rates = self.definition != "statistical-parity"
+        shift = read_offset(joined, n) if of_rates else None
+        return np.ones(n) if shift is None else np.exp(shift)
 
     def _looked_at(self, estimator: Any, y: Any, n: int) -> Any:
         """Return the rows of the class that opportunity is about; all for other definitions."""
@@ -130,7 +151,9 @@ def make_fairness_scorer(
         the class `positive`. Any model will do.
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive. Without it `sensitive_features` must reach the scorer:
-        with metadata routing, after ``set_score_request(sensitive_features=True)``.
+        with metadata routing, after ``set_score_request(sensitive_features=True)``. Models that
+        were fitted with an exposure need it in the same way: ``set_score_request(exposure=True)``;
+        then means are rates, weighted by exposure, as in `unfairness_`.
     positive : label, optional
         For "mean-opportunity": by default the last class.
     adjusted : bool, default=True
