@@ -272,6 +272,25 @@ def test_warnings_of_the_fit_are_remarks(people, people_X):
     assert dict(again.contents.subject.record)["Remarks"] == remarks
 
 
+def test_logarithms_of_amounts_have_differences_and_no_ratios():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 600), "x": rng.normal(size=600)})
+    y = 10.0 + 0.2 * (frame["sex"] == "m") + 0.3 * frame["x"] + 0.1 * rng.normal(size=600)
+    options = {"cv": 0, "bootstrap": 0, "response": "log_salary"}
+    model = FairRidgeRegressor(1.0, sensitive=["sex"]).fit(frame, y)
+    found = fairridge.report(model, frame, y, **options)
+    part = found.contents.main.audits[found.contents.chosen].attributes[0]
+    assert np.isnan(part.mean_ratio.value)
+    low, high = (model.predict(frame)[frame["sex"] == sex].mean() for sex in ("f", "m"))
+    assert part.mean_difference.value == pytest.approx(high - low)
+    assert "times that of" not in found.summary
+    assert f"sex f is {high - low:.4g} below that of m (interval" in found.summary
+    assert "Observed means of these two groups differ by" in found.summary
+    assert "Of highest" not in found.html
+    amounts = FairRidgeRegressor(1.0, sensitive=["sex"], family="gamma").fit(frame, np.exp(y))
+    assert "times that of m" in fairridge.report(amounts, frame, np.exp(y), **options).summary
+
+
 def counts(n=600):
     """Claims with exposure: most rows have none, and their median is 0."""
     rng = np.random.default_rng(3)

@@ -33,7 +33,14 @@ from fairridge.metrics.intervals import (
     ratio_of_totals,
 )
 from fairridge.metrics.learned_share import learned_share
-from fairridge.metrics.outcomes import Kind, Outcomes, read_outcomes, read_times, two_columns
+from fairridge.metrics.outcomes import (
+    GivenKind,
+    Kind,
+    Outcomes,
+    read_outcomes,
+    read_times,
+    two_columns,
+)
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval
 
@@ -55,7 +62,7 @@ def audit(
     small: int = 30,
     intersections: bool = False,
     reference: Mapping[str, Any] | None = None,
-    kind: Kind | None = None,
+    kind: GivenKind | None = None,
     linear_predictor: Any = None,
     top: float | int | None = None,
     minimum_share: float = 0.0,
@@ -116,9 +123,12 @@ def audit(
         For an attribute, the group that the others are compared with. By
         default distances compare a group with all rows outside it, and the
         adverse impact ratio with the group of the highest selection rate.
-    kind : {"regression", "classification"}, optional
+    kind : {"regression", "classification", "amounts"}, optional
         By default classification if `y_true` is not numeric or has at most two
-        distinct values.
+        distinct values. Amounts, such as costs and rates, are numbers of a regression that are
+        positive by their nature: means of groups then have ratios. Whole numbers that are
+        nowhere negative are taken for counts, which have them as well, unless `kind` is
+        "regression"; the logarithm of an amount has none.
     linear_predictor : array-like of shape (n,) or (n, K), optional
         η of the model, without any offset, such as `decision_function`: then
         the audit has the share of η that S explains, too.

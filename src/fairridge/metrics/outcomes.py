@@ -19,6 +19,8 @@ from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.selection import check_top, select, two_rules
 
 Kind = Literal["regression", "classification"]
+# What a user may say: amounts are numbers of a regression that are positive by their nature.
+GivenKind = Kind | Literal["amounts"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,8 @@ class Outcomes:
     top: float | int | None = None
     # What rows add to the integrated Brier score, of times with predicted survival.
     brier: Floats | None = None
-
-    @property
-    def amounts(self) -> bool:
-        """Whether means have ratios: these are numbers, and nowhere negative."""
-        known = [self.score] if self.response is None else [self.score, self.response]
-        return self.kind == "regression" and all(float(values.min()) >= 0.0 for values in known)
+    # Whether means have ratios: numbers that are positive by their nature, such as counts.
+    amounts: bool = False
 
     @property
     def wanted(self) -> Booleans:
@@ -74,7 +72,7 @@ def read_outcomes(
     threshold: float | None,
     positive: Any,
     favorable: Any,
-    kind: Kind | None,
+    kind: GivenKind | None,
     top: Any = None,
     exposure: Any = None,
 ) -> Outcomes:
@@ -83,7 +81,8 @@ def read_outcomes(
     if top is not None and threshold is not None:
         raise two_rules(threshold, top)
     if kind is not None:
-        check_option("kind", kind, ("regression", "classification"))
+        check_option("kind", kind, ("regression", "classification", "amounts"))
+    asked, kind = kind, "regression" if kind == "amounts" else kind
     if exposure is not None:
         kind = _kind_of_rates(kind)
     weight = weights(sample_weight, n_rows)
@@ -93,10 +92,16 @@ def read_outcomes(
     classes = None if response is None else np.unique(response)
     predicted, positive = _predicted(y_pred, n_rows, keep, classes, positive, favorable)
     kind, labels = kind or _kind_of(response, predicted, positive), False
+    amounts = False
     if kind == "regression":
         wanted = favorable_outcome(favorable, name_of(y_true))
         _require_numbers(y_true=response, y_pred=predicted)
         score, truth, positive = predicted.astype(np.float64), response, None
+        by_nature = asked == "amounts" or exposure is not None
+        amounts = by_nature or (asked is None and counts(response))
+        amounts &= nowhere_negative(score, truth)
+        if asked == "amounts" and not amounts:
+            raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
         if exposure is not None:
             e = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
             score, truth, weight = score / e, None if truth is None else truth / e, weight * e
@@ -113,8 +118,19 @@ def read_outcomes(
     truth = None if truth is None else truth.astype(np.float64)
     selected = select(score, weight, threshold, top, high=wanted.high)
     return Outcomes(
-        kind, truth, score, selected, weight, keep, positive, threshold, wanted, labels, top
-    )
+        kind, truth, score, selected, weight, keep, positive, threshold, wanted, labels, top,
+        amounts=amounts,
+    )  # fmt: skip
+
+
+def counts(response: NDArray[Any] | None) -> bool:
+    """Whether responses are counts: whole numbers."""
+    return response is not None and bool((np.mod(response, 1) == 0).all())
+
+
+def nowhere_negative(score: Floats, response: Floats | None) -> bool:
+    """Whether neither predictions nor responses are negative, so that means may have ratios."""
+    return all(float(v.min()) >= 0.0 for v in (score, response) if v is not None)
 
 
 def read_times(
@@ -197,12 +213,13 @@ def _predicted(
     y_pred: Any, n_rows: int, keep: Any, classes: NDArray[Any] | None, positive: Any, favorable: Any
 ) -> tuple[NDArray[Any], Any]:
     """Read one prediction per row, and the class that it is of if that is known by now."""
+    named = positive
     if positive is None and classes is not None and len(classes) > 2:
         positive = find_label(favorable, classes.tolist())
     columns = _probabilities(y_pred)
     if columns is None:
         vector = _vector(y_pred, n_rows, "y_pred", keep)
-        _check_classes(vector, classes, positive)
+        _check_classes(vector, classes, named)
         return vector, positive
     if positive is None and classes is not None:
         positive = _second(classes)
@@ -211,7 +228,9 @@ def _predicted(
 
 def _check_classes(predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any) -> None:
     """Refuse two spellings of one class, and warn if several count together as the other one."""
-    if positive is None or classes is None or len(classes) < 3:
+    if classes is None or len(classes) < 3:
+        return
+    if positive is None and classes.dtype.kind in "buif":  # or these are numbers
         return
     spelled: dict[str, str] = {}
     for label in classes.tolist():
@@ -222,7 +241,7 @@ def _check_classes(predicted: NDArray[Any], classes: NDArray[Any] | None, positi
                 "classes; spell them alike."
             )
         spelled[plain] = label
-    if not _are_labels(predicted, classes):
+    if positive is not None and not _are_labels(predicted, classes):
         others = [label for label in classes.tolist() if label != positive]
         warn_user(
             f"y_true has {len(classes)} classes: rows of {listed(others)} count together as not "
