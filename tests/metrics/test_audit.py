@@ -296,6 +296,13 @@ def test_string_labels_are_read_by_the_positive_one(loans, positive):
 
 
 @pytest.mark.filterwarnings("ignore:predictions rank rows")
+def test_one_number_is_no_class():
+    found = audit([3.5], [3.1], sensitive_features=["a"])
+    assert found.kind == "regression"
+    assert found.overall.calibration.value == pytest.approx(0.4)
+    assert audit([3.5] * 4, [3.1, 3.4] * 2, sensitive_features=["a", "b"] * 2).kind == "regression"
+
+
 def test_a_third_label_is_refused_or_named(loans):
     y = np.where(loans["y"] == 1, "yes", "no").astype(object)
     options = {"sensitive_features": loans["sex"], "positive": "yes"}
@@ -397,7 +404,7 @@ def test_many_attributes_are_measured_without_a_split():
         (([0, 1, 1], [0.1, 0.2], ["a", "b"]), "y_true has 3"),
         (([0, 1], [0.1, 3.0], ["a", "b"]), "y_pred ranges from 0.1 to 3, but y_true has two"),
         ((["no", "no"], [0.1, 0.2], ["a", "b"]), "one class only, .*'no'.*positive=…$"),
-        (([3.5], [3.1], ["a"]), "one class only, 3.5.*or kind='regression'"),
+        (([3.5], [0.5], ["a"]), "one class only, 3.5.*positive="),
         (([0, 1], ["x", "y"], ["a", "b"]), "y_pred holds .*not a class of y_true"),
         (([0, 1], [[0.1, 0.2, 0.7]] * 2, ["a", "b"]), "3 columns but there are 2 classes"),
         ((None, [[0.1, 0.9]] * 2, ["a", "b"]), "2 columns but there are no y_true"),

@@ -123,6 +123,18 @@ def test_exposures_weight_rates_as_in_the_fit(people):
         scorer(gaussian, X, counts, exposure=years)
 
 
+def test_intersections_are_those_of_the_model(people):
+    X, y, _ = people
+    X = X.assign(old=np.where(X["luck"] > 0.3, "yes", "no")).drop(columns="luck")
+    sensitive = ["sex", ("sex", "old")]
+    y = y + 2.0 * ((X["sex"] == "m") & (X["old"] == "yes"))
+    model = FairRidgeRegressor(0.04, sensitive=sensitive).fit(X, y)
+    scorer = make_fairness_scorer(sensitive=sensitive, adjusted=False)
+    assert -scorer(model, X, y) == pytest.approx(0.04, rel=1e-8)
+    apart = make_fairness_scorer(sensitive=["sex", "old"], adjusted=False)
+    assert -apart(model, X, y) < 0.0399
+
+
 def test_s_that_is_routed_reaches_model_and_scorer(people):
     X, y, _ = people
     numbers, S = X[["skill", "luck"]], X["sex"].to_frame()

@@ -385,6 +385,23 @@ def test_rules_and_positive_classes(people, people_X):
         )
 
 
+@pytest.mark.filterwarnings("ignore:the response is constant")
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_constant_response_has_a_report(people_X, family):
+    y = np.full(len(people_X), 2.0)
+    model = FairRidgeRegressor(0.05, sensitive=["sex"], family=family)
+    found = fairridge.report(model, people_X[["sex", "age"]], y, cv=2, bootstrap=2)
+    assert found.contents.folds == 2
+    # What models predict of all groups is the constant.
+    means = [g.mean_prediction.value for g in found.contents.main.audits[0].attributes[0].groups]
+    np.testing.assert_allclose(means, 2.0, rtol=1e-6)
+    with pytest.raises(ValueError, match="lack a class, events, or a response other than 0"):
+        fairridge.report(
+            FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson"), people_X[["sex", "age"]],
+            np.where(np.arange(len(people_X)) < 1, 1, 0), cv=2, bootstrap=0,
+        )  # fmt: skip
+
+
 def test_rare_classes_get_fewer_folds(people, people_X):
     y = np.where(np.arange(len(people)) < 4, "rare", "common")
     X = people_X[["sex", "age"]]

@@ -7,7 +7,7 @@ Responses, weights and offsets are vectors: one number per row, checked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -242,7 +242,9 @@ def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
         ) from error
     if isinstance(frame, nw.Series):
         # A series without a name would make a frame without names.
-        frame = frame.alias(frame.name or argument).to_frame()
+        given: Any = frame.name
+        name = "_".join(map(str, given)) if isinstance(given, tuple) else given
+        frame = frame.alias(name or argument).to_frame()
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -252,6 +254,11 @@ def _names(frame: nw.DataFrame[Any], argument: str) -> tuple[str, ...] | None:
     textual = [isinstance(name, str) for name in columns]
     if all(textual):
         return tuple(columns)
+    if any(isinstance(name, tuple) for name in columns):
+        raise TypeError(
+            f"{argument} has column names of several levels, such as {columns[0]!r}; join them: "
+            f"{argument}.columns = ['_'.join(map(str, name)) for name in {argument}.columns]."
+        )
     if not any(textual):
         return None
     raise TypeError(
@@ -265,9 +272,21 @@ def _as_array(data: Any, argument: str) -> NDArray[Any]:
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):
         raise TypeError(f"{argument} is a lazy frame; pass {argument}.collect().")
     array = np.asarray(as_native(data))
+    if array.ndim == 0:
+        _refuse_containers(data, argument)
     if array.dtype.kind in "US" and isinstance(data, list | tuple):
         array = np.asarray(data, dtype=object)
     return _as_columns(array, argument)
+
+
+def _refuse_containers(data: Any, argument: str) -> None:
+    """Raise for what holds values and is no array: a dict, a generator or another iterator."""
+    if isinstance(data, Mapping):
+        raise TypeError(
+            f"{argument} is a dict; pass a frame, such as pandas.DataFrame({argument})."
+        )
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
+        raise TypeError(f"{argument} is a {type(data).__name__}; pass a list, an array or a frame.")
 
 
 def _as_columns(array: Any, argument: str) -> Any:
@@ -308,9 +327,30 @@ def _mixed_column(values: list[Any], name: str) -> Column:
         if all(text or gone for text, gone in zip(textual, missing, strict=True)):
             return levels_of_values(values)
         raise ValueError(f"column {name!r} mixes strings and other values; make it one type.")
-    # NumPy raises a TypeError for values that are not numbers, such as dicts.
     filled = [np.nan if gone else value for value, gone in zip(values, missing, strict=True)]
-    return np.asarray(filled, dtype=np.float64)
+    return _as_numbers(filled, f"column {name!r}")
+
+
+def _as_numbers(values: list[Any], what: str) -> Floats:
+    """Make an array of numbers; raise with the first value that is none, such as a date."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, OverflowError) as error:
+        value = next(value for value in values if not _has_float(value))
+        text = repr(value)
+        text = text if len(text) <= 60 else f"{text[:60]}…"
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"{what} holds {text}: {error}. Convert it to numbers, booleans or strings."
+        ) from error
+
+
+def _has_float(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, OverflowError):
+        return False
+    return True
 
 
 def _series_column(series: Any, name: str) -> Column:
@@ -505,8 +545,9 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     """Read a vector with one entry per row of X."""
     if in_place(values):
         values = to_host(values)
-    values = _values(values)
+    given, values = values, _values(values)
     if values.ndim == 0:
+        _refuse_containers(given, argument)
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
     if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
         raise ValueError(f"{argument} has {values.shape[1]} columns; pass one value per row of X.")
@@ -676,4 +717,4 @@ def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
     values = [np.nan if is_missing(value) else value for value in vector.tolist()]
     if any(isinstance(value, str) for value in values):
         raise ValueError(f"Unknown label type: {argument} must hold numbers, not strings.")
-    return np.asarray(values, dtype=np.float64)
+    return _as_numbers(values, argument)

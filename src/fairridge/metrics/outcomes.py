@@ -311,7 +311,10 @@ def _score(
 
 
 def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
-    """Take a response for classes if it is not numeric, or has at most two distinct values."""
+    """Take a response for classes if it is not numeric, or has at most two distinct values.
+
+    A single value is a number if predictions are neither probabilities nor this label.
+    """
     if positive is not None:
         return "classification"
     for values in (predicted, response):
@@ -320,6 +323,9 @@ def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: A
     known = np.unique(predicted if response is None else response)
     if response is None:
         return "classification" if np.isin(known, (0, 1)).all() else "regression"
+    probable = predicted.min() >= 0.0 and predicted.max() <= 1.0
+    if len(known) == 1 and not (probable or (predicted == known).all()):
+        return "regression"
     return "classification" if len(known) <= 2 else "regression"
 
 
@@ -340,10 +346,9 @@ def _second(classes: NDArray[Any]) -> Any:
     if classes.dtype.kind == "b":
         return True
     if len(classes) == 1:
-        numbers = " (or kind='regression', if it is a number)" * (classes.dtype.kind in "uif")
         raise ValueError(
             f"y_true has one class only, {np.asarray(classes[0]).item()!r}; say which is meant: "
-            f"positive=…{numbers}"
+            "positive=…"
         )
     return classes[1]
 

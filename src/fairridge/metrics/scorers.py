@@ -14,19 +14,23 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
 from fairridge.data import (
     as_table,
+    dense_columns,
     joined_offsets,
     read_offset,
     require_offsets,
     warn_of_order,
     weights,
 )
+from fairridge.data.columns import encode_columns
+from fairridge.data.design import sensitive_positions
 from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
-from fairridge.data.table import Table, column_positions, labels, require_known
+from fairridge.data.table import Table, labels, require_known
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.dependence_shares import sensitive_span, share_explained
 from fairridge.metrics.favorable import find_label
 from fairridge.metrics.groups import indicator_columns
 
+Crossed = tuple[tuple[int, ...], ...]
 DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
 
 
@@ -61,7 +65,7 @@ class FairnessScorer(BaseEstimator):
         """Return minus the unfairness of a fitted model on rows."""
         given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         warn_of_order(X=X, y=y, exposure=exposure, **given)
-        S = self._attributes(X, sensitive_features)
+        S, crossed = self._attributes(X, sensitive_features)
         weight = weights(sample_weight, S.shape[0])
         weight = np.ones(S.shape[0]) if weight is None else weight
         weight = weight * self._exposed(estimator, exposure, len(weight))
@@ -70,16 +74,17 @@ class FairnessScorer(BaseEstimator):
         if int(there.sum()) < 2:
             raise ValueError(f"{self.definition} needs two rows at least, and there are fewer.")
         scores = self._scores(estimator, X, sensitive_features)[there]
-        span = sensitive_span(indicator_columns(S)[0][there], weight[there])
+        span = sensitive_span(_columns(S, crossed)[there], weight[there])
         return -share_explained(scores, span, weight[there], adjusted=self.adjusted)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **given: Any) -> float:
         """Return minus the unfairness of a fitted model on rows, as `score` does."""
         return self.score(estimator, X, y, **given)
 
-    def _attributes(self, X: Any, sensitive_features: Any) -> Table:
+    def _attributes(self, X: Any, sensitive_features: Any) -> tuple[Table, Crossed]:
+        """Return S, and which of its columns are crossed."""
         if sensitive_features is not None:
-            return as_table(sensitive_features, argument="sensitive_features")
+            return as_table(sensitive_features, argument="sensitive_features"), ()
         if self.sensitive is None:
             raise ValueError(
                 "the scorer does not know S: name columns of X as make_fairness_scorer("
@@ -87,8 +92,8 @@ class FairnessScorer(BaseEstimator):
                 "set_score_request(sensitive_features=True)."
             )
         table = as_table(X)
-        places = column_positions(self.sensitive, table.names, table.shape[1], "sensitive")
-        return table.select(places)
+        places, crossed = sensitive_positions(self.sensitive, table.names, table.shape[1])
+        return table.select(places), crossed
 
     def _exposed(self, estimator: Any, exposure: Any, n: int) -> Floats:
         """Return what weights of rows are multiplied by: rates count by their exposure."""
@@ -134,6 +139,15 @@ class FairnessScorer(BaseEstimator):
         return columns[:, 1:] if columns.shape[1] == 2 and not of_eta else columns
 
 
+def _columns(S: Table, crossed: Crossed) -> Floats:
+    """Write S out, with the products of intersections if there are any."""
+    if not crossed:
+        return indicator_columns(S)[0]
+    places = range(S.shape[1])
+    encoding = encode_columns(S, places, missing="level").with_intersections(crossed)
+    return dense_columns(encoding.pieces(S, places, "error"), encoding.names)
+
+
 def make_fairness_scorer(
     definition: str = "mean-parity",
     *,
@@ -149,8 +163,9 @@ def make_fairness_scorer(
         R² on S of the predicted means or probabilities; of the linear predictor
         (`decision_function`, or predicted numbers); or of probabilities among the rows of
         the class `positive`. Any model will do.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive. Without it `sensitive_features` must reach the scorer:
+    sensitive : str, int or list of these and of tuples, optional
+        Columns of X that are sensitive, with tuples for intersections, as in the models.
+        Without it `sensitive_features` must reach the scorer:
         with metadata routing, after ``set_score_request(sensitive_features=True)``. Models that
         were fitted with an exposure need it in the same way: ``set_score_request(exposure=True)``;
         then means are rates, weighted by exposure, as in `unfairness_`.

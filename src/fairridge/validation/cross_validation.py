@@ -181,9 +181,9 @@ def cross_validate(
         X may be rows of `fairridge.sources`, which are divided at random (cv=k).
     unfairness : array-like
         The bounds r; the paper's by default.
-    cv : int or scikit-learn splitter, default=10
-        Number of folds, or an object with `split` such as `ShuffleSplit` for
-        hold-out. Folds are stratified if all models are classifiers.
+    cv : int, scikit-learn splitter or iterable of (train, test), default=10
+        Number of folds, an object with `split` such as `ShuffleSplit` for
+        hold-out, or positions as in `folds`. Folds are stratified if all models are classifiers.
     repeats : int, default=1
         How often to draw new folds.
     folds : list of (train, test), or list of such lists, optional
@@ -356,7 +356,7 @@ class FoldedData:
         """Divide the rows, for models that are validated on the same folds."""
         beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         warn_of_order(X=X, y=y, **beside, **offset_arguments(offset))
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        n = X.shape[0] if hasattr(X, "shape") else as_table(X).shape[0]
         weight = weights(sample_weight, n)
         kept = None if weight is None or weight.all() else np.flatnonzero(weight)
         repeated = make_folds(models=models, n=n, y=y, kept=kept, **division)

@@ -115,10 +115,9 @@ def _differences(audit: Audit) -> list[str]:
     part = max(parts, key=lambda each: each.mean_difference.value)
     groups = [group for group in part.groups if not group.small]
     low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
-    observed = high.mean_response.value - low.mean_response.value
-    if not math.isfinite(observed):  # log hazard ratios
+    apart, observed = part.mean_difference, high.mean_response.value - low.mean_response.value
+    if apart.value == 0.0 or not math.isfinite(observed):  # log hazard ratios have no responses
         return []
-    apart = part.mean_difference
     return [
         f"The mean prediction of {part.attribute} {low.group} is {number(apart.value)} below that "
         f"of {high.group} (interval {number(apart.low)} to {number(apart.high)}), the largest "
