@@ -14,12 +14,13 @@ from sklearn.metrics import log_loss, mean_squared_error, roc_auc_score
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.svm import LinearSVC
 
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
+    FairRidgeSurvival,
     KomiyamaRegressor,
     ReductionsClassifier,
     ZafarRegressor,
@@ -180,6 +181,46 @@ def test_weights_count_in_fits_and_measures_alike(people, classes):
             scores.append(np.sqrt(squares))
     name = "auc" if classes else "rmse"
     assert table.loc["theirs", name] == pytest.approx(np.mean(scores))
+
+
+def survival(people, n=240):
+    X, wage = people
+    rng = np.random.default_rng(5)
+    time, end = rng.exponential(np.exp(-0.5 * wage)), rng.exponential(3.0, n)
+    return X, np.minimum(time, end), time <= end
+
+
+@pytest.mark.parametrize("kind", ["frame", "structured", "array"])
+def test_times_and_events_are_compared_by_concordance(people, kind):
+    X, time, event = survival(people)
+    y = pd.DataFrame({"event": event, "time": time})
+    if kind == "structured":
+        y = np.array([*zip(event, time, strict=True)], dtype=[("event", bool), ("time", float)])
+    elif kind == "array":
+        y = np.column_stack([time, event])
+    folds, model = list(KFold(3).split(X)), FairRidgeSurvival(sensitive="sex")
+    models = {
+        "cox": model,
+        "piped": make_pipeline(FunctionTransformer(), model),
+        "no hazards": make_pipeline(numbers_of_people(), LinearRegression()),
+    }
+    found = compare(X, y, sensitive="sex", unfairness=0.05, models=models, folds=folds)
+    assert found.skipped == {"no hazards": "a Pipeline predicts no log hazard ratios"}
+    assert found.favorable is None
+    table = found.to_frame().set_index("model")
+    validated = cross_validate(model, X, y, unfairness=[0.05], folds=folds).to_frame()
+    for name in ("concordance", "share_of_eta"):
+        for row in ("cox", "piped"):
+            assert table.loc[row, name] == pytest.approx(validated[name].mean(), rel=1e-9)
+    fitted = FairRidgeSurvival(0.05, sensitive="sex").fit(X, y)
+    assert table.loc["cox", "train_concordance"] == pytest.approx(fitted.score(X, y))
+    assert table.loc["cox", "train_share_of_eta"] == pytest.approx(0.05, abs=1e-9)
+    man = X["sex"] == "m"
+    expected = np.corrcoef(fitted.predict(X), man)[0, 1]
+    assert table.loc["cox", "max_correlation"] == pytest.approx(abs(expected))
+    assert np.isnan(table["decision_gap"]).all()
+    assert "concordance" in str(found)
+    assert found.plot().get_xlabel() == "Share of η explained by S, held out"
 
 
 def test_models_without_weights_are_left_out_of_weighted_comparisons(people):
@@ -505,13 +546,6 @@ def test_a_regression_of_text_is_refused(people):
     labels = np.where(np.asarray(y) > np.median(y), "high", "low")
     with pytest.raises(ValueError, match=r"y must hold numbers, not values such as '(high|low)'"):
         compare(frame, labels, sensitive="sex", task="regression")
-
-
-def test_times_and_events_are_refused():
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    y = np.column_stack([np.arange(30) + 1.0, np.ones(30)])
-    with pytest.raises(ValueError, match="compare is for numbers and classes"):
-        compare(X, y, sensitive=[0])
 
 
 @pytest.fixture(scope="module")

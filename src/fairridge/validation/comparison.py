@@ -18,9 +18,12 @@ from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, name_of, numeric_vector, warn_of_order
 from fairridge.data.pipelines import bound_parameter
 from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._responses import SurvivalTimes
+from fairridge.estimators._training import read_inputs
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
-from fairridge.families import Binomial, Gaussian
+from fairridge.estimators.survival import FairRidgeSurvival
+from fairridge.families import Binomial, Cox, Family, Gaussian
 from fairridge.metrics import (
     WORDS,
     Dependence,
@@ -31,6 +34,7 @@ from fairridge.metrics import (
 )
 from fairridge.names import resolve_regression_family
 from fairridge.validation.compared_models import (
+    KNOWN,
     REFERENCE,
     chosen_models,
     grouped,
@@ -94,9 +98,11 @@ def compare(
         classification. By default all of them. The unconstrained model is
         always there. Estimators may be any classifiers or regressors of
         scikit-learn's kind, also a `Pipeline`; one without a parameter
-        `unfairness` is fitted once.
-    task : {"regression", "classification"}, optional
-        Classification by default if y is not numeric or has two values.
+        `unfairness` is fitted once. Of times and events these are Cox models, `FairRidgeSurvival`
+        ("FGRRM") by default.
+    task : {"regression", "classification", "survival"}, optional
+        Survival by default if y has times and events, and classification if it is not numeric
+        or has two values.
     favorable : label, "low" or "high", optional
         The outcome that people want, as in `fairridge.audit`; by default
         guessed from names. `Comparison.favorable` says what was taken.
@@ -159,21 +165,18 @@ def compare(
     beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
     warn_of_order(X=X, y=y, offset=offset, exposure=exposure, **beside)
     backend = as_table(X).backend
-    if np.ndim(y) == 2 and np.shape(y)[1] == 2:
-        raise ValueError(
-            "compare is for numbers and classes, and y has times and events; use cross_validate "
-            "to measure survival models."
-        )
     task = _task(y) if task is None else task
-    check_option("task", task, ("regression", "classification"))
+    check_option("task", task, tuple(KNOWN))
     options: dict[str, Any] = {"sensitive": sensitive, "missing": missing}
     chosen = chosen_models(models, task, options)
     family = _family(chosen, exposure) if task == "regression" else None
     wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
+    elif task == "survival":
+        y = SurvivalTimes.times_and_events(y, read_inputs(X, sensitive_features, None, None))
     bounds = check_bounds(unfairness)
-    free = _unconstrained(family, options)
+    free = _unconstrained(task, family, options)
     shift = free._shift(offset, exposure)
     folded = FoldedData.of(
         X, {"": free}, y=y, **beside, offset=shift,
@@ -286,7 +289,9 @@ class _ComparisonData:
         y, weight = observed(model, data)
         if self.task == "regression":
             targets = response = y.astype(np.float64)[:, None]
-            family: Gaussian | Binomial = Gaussian()
+            family: Family = Gaussian()
+        elif self.task == "survival":
+            response, targets, family = y, -np.log(y[:, :1]), Cox()
         else:
             classes, codes = np.unique(y, return_inverse=True)
             response, predicted = codes[:, None].astype(np.float64), predicted[:, 1:]
@@ -326,6 +331,9 @@ def _tested(name: str, model: Any, bounds: Floats) -> Floats:
 
 
 def _task(y: Any) -> str:
+    named = getattr(getattr(y, "dtype", None), "names", None)  # of a structured array
+    if named or (np.ndim(y) == 2 and np.shape(y)[1] == 2):
+        return "survival"
     values = np.asarray(y)
     if values.dtype.kind in "iuf" and len(np.unique(values)) > 2:
         return "regression"
@@ -350,11 +358,11 @@ def _parameters(model: Any) -> dict[str, Any]:
     return model.get_params(deep=False) if isinstance(model, LinearModel) else {}
 
 
-def _unconstrained(family: Any, options: dict[str, Any]) -> LinearModel:
-    """Return the model without a bound, of classes if there is no family."""
-    if family is None:
-        return FairRidgeClassifier(1.0, **options)
-    return FairRidgeRegressor(1.0, family=family, **options)
+def _unconstrained(task: str, family: Any, options: dict[str, Any]) -> LinearModel:
+    """Return the model without a bound."""
+    if task == "regression":
+        return FairRidgeRegressor(1.0, family=family, **options)
+    return (FairRidgeClassifier if task == "classification" else FairRidgeSurvival)(1.0, **options)
 
 
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
@@ -365,7 +373,9 @@ def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
 
 
 def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | None:
-    """Return the outcome that people want; None if none of several classes was named."""
+    """Return the outcome that people want; None of times, and if no class of several was named."""
+    if task == "survival":
+        return None
     if task == "regression":
         return favorable_outcome(favorable, response)
     classes = np.unique(np.asarray(y)).tolist()

@@ -52,7 +52,7 @@ class ForeignData:
 
     # As in `fit`; S is None if it is in X.
     X: Any
-    y: NDArray[Any]
+    y: NDArray[Any]  # of survival models times and events, of shape (n, 2)
     S: Any
     attributes: Table  # sensitive attributes
     columns: Floats  # the same, encoded, of shape (n, q)
@@ -101,6 +101,11 @@ class ForeignData:
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
             offset=None if self.offset is None else self.offset[rows],
         )
+
+    @property
+    def of_times(self) -> bool:
+        """Whether responses are times and events."""
+        return self.y.ndim == 2
 
     @property
     def weighted(self) -> ForeignData:
@@ -230,6 +235,8 @@ def decision_rates(
     threshold: float | None = None,
 ) -> dict[str, float]:
     """Compare the decisions of a fitted model between groups of the rows `data`."""
+    if data.of_times:
+        return {}
     predicted, classes = predictions(model, data), model.classes_ if is_classifier(model) else None
     code = favorable_code(favorable, classes)
     rates = DecisionRates(groups, code, threshold, data.amounts)
@@ -289,6 +296,13 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
     # Probabilities of two classes say the same twice.
     columns = columns[:, 1:] if columns.shape[1] == 2 else columns
     span = sensitive_span(data.columns, weight)
+    if data.of_times:
+        if predicted.ndim != 1:
+            raise TypeError(f"a {type(model).__name__} predicts no log hazard ratios")
+        share = share_explained(columns, span, weight, adjusted=adjusted)
+        undefined = dict.fromkeys(("loss", "share_of_means"), evaluate.NAN)
+        concordance = evaluate.concordance(data.y, predicted, weight)
+        return undefined | {"share_of_eta": share, "concordance": concordance}
     shares = {"share_of_means": columns}
     if isinstance(model, LinearModel):
         eta = model._linear_predictor(data.X, data.S, None)
