@@ -517,6 +517,8 @@ def warn_of_order(**inputs: Any) -> None:
 def index_of(data: Any) -> Any:
     """Return the index of a pandas frame or series; None for anything else."""
     source = data.source if isinstance(data, Table) else data
+    if isinstance(source, np.ndarray):  # asked first, as most fits are of arrays or of small frames
+        return None
     native = source.to_native() if isinstance(source, nw.DataFrame) else source
     pandas = nw.dependencies.is_pandas_dataframe(native) or nw.dependencies.is_pandas_series(native)
     return native.index if pandas else None

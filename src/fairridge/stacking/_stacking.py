@@ -159,6 +159,11 @@ class FairStacking(BaseEstimator):
         self
             The fitted model.
         """
+        if "offset" in fit_params:
+            raise TypeError(
+                f"{type(self).__name__} takes no offset, as learners have none; with the log link "
+                "pass exposure=…, and take an offset off other numbers before the fit."
+            )
         _raise_for_params(fit_params, self, "fit")
         routed = process_routing(self, "fit", **fit_params) if fit_params else {}
         learned = self._learn(X, y, sensitive_features, sample_weight, exposure, routed)
