@@ -285,7 +285,7 @@ def _refuse_containers(data: Any, argument: str) -> None:
         raise TypeError(
             f"{argument} is a dict; pass a frame, such as pandas.DataFrame({argument})."
         )
-    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes | np.ndarray):
         raise TypeError(f"{argument} is a {type(data).__name__}; pass a list, an array or a frame.")
 
 
