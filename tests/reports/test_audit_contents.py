@@ -284,9 +284,10 @@ def test_logarithms_of_amounts_have_differences_and_no_ratios():
     low, high = (model.predict(frame)[frame["sex"] == sex].mean() for sex in ("f", "m"))
     assert part.mean_difference.value == pytest.approx(high - low)
     assert "times that of" not in found.summary
-    assert f"sex f is {high - low:.4g} below that of m (interval" in found.summary
+    assert f"sex f is {high - low:.3g} below that of m (interval" in found.summary
     assert "Observed means of these two groups differ by" in found.summary
     assert "Of highest" not in found.html
+    assert "Pred./obs." not in found.html.split('id="groups"')[1].split('id="coefficients"')[0]
     amounts = FairRidgeRegressor(1.0, sensitive=["sex"], family="gamma").fit(frame, np.exp(y))
     assert "times that of m" in fairridge.report(amounts, frame, np.exp(y), **options).summary
 
