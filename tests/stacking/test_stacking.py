@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fairridge
 from fairridge import FairRidgeClassifier
+from fairridge.exceptions import DataWarning
 from fairridge.rules import AdverseImpact
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
 from tests.zoo import LateModule
@@ -227,7 +228,8 @@ def test_frames_with_an_index_keep_rows_together(hired):
     rest, S = X.drop(columns="sex"), X["sex"]
     plain = FairStackingClassifier(**options).fit(rest, y, sensitive_features=S)
     shuffled = rest.set_axis(np.random.default_rng(0).permutation(N))
-    model = FairStackingClassifier(**options).fit(shuffled, y, sensitive_features=S)
+    with pytest.warns(DataWarning, match="labels of X in another order"):
+        model = FairStackingClassifier(**options).fit(shuffled, y, sensitive_features=S)
     np.testing.assert_array_equal(model.scores_, plain.scores_)
     np.testing.assert_allclose(model.layer_.coef_, plain.layer_.coef_)
 
