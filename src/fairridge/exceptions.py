@@ -2,7 +2,9 @@
 
 
 class DataWarning(UserWarning):
-    """The data have a defect with a defined answer: collinear, constant or empty columns.
+    """The data have a defect with a defined answer.
+
+    Such as collinear, constant or empty columns, or row labels in another order.
 
     See Also
     --------

@@ -364,6 +364,30 @@ def test_compare_says_what_it_did_to_numbers_and_what_models_warn_of(run, people
     assert set(found["warnings"]) <= {row["model"] for row in found["models"]}
 
 
+def test_compare_takes_times_and_events(run, shop):
+    base = ("compare", "shop.csv", "-y", "days", "--event", "left", "-s", "sex",
+            "--predictors", "age,visits", "--cv", 2, "--json")  # fmt: skip
+    found = json.loads(run(*base).out)["models"]
+    assert [row["model"] for row in found] == ["unconstrained", "fair ridge (FGRRM)"]
+    assert found[1]["train_share_of_eta"] <= 0.05 + 1e-9
+    assert 0.0 < found[1]["concordance"] < 1.0
+    assert "rmse" not in found[1]
+    refused = run(*base, "--models", "NCLM")
+    assert refused.code == 2
+    assert "not known for cox responses; there are FGRRM" in refused.error
+
+
+def test_compare_takes_weights(run, people_csv):
+    frame = pd.read_csv("people.csv").assign(w=np.arange(len(people_csv)) % 3)
+    frame.to_csv("people.csv", index=False)
+    base = ("compare", "people.csv", *ROLES, "--models", "FRRM", "--cv", 2, "--json")
+    weighted = json.loads(run(*base, "--weight", "w").out)["models"][1]
+    frame[frame["w"] > 0].to_csv("people.csv", index=False)
+    there = json.loads(run(*base, "--weight", "w").out)["models"][1]
+    assert weighted["train_rmse"] == pytest.approx(there["train_rmse"])
+    assert weighted["train_rmse"] != json.loads(run(*base).out)["models"][1]["train_rmse"]
+
+
 @pytest.mark.slow
 def test_compare_takes_counts_and_exposures(run, people_csv):
     frame = pd.read_csv("people.csv")

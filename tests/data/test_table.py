@@ -1,5 +1,7 @@
 """One view of frames and arrays."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -143,3 +145,57 @@ def test_mixed_strings_and_numbers_are_refused_by_name():
 def test_an_empty_table_is_refused(shape):
     with pytest.raises(ValueError, match=r"0 .* minimum of 1 is required for sensitive_features"):
         as_table(np.zeros(shape), argument="sensitive_features")
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (date(2020, 1, 2), TypeError, r"column 'c' holds datetime.date\(2020, 1, 2\)"),
+        ({"a": 1}, TypeError, r"column 'c' holds {'a': 1}.* Convert it to numbers"),
+        (10**400, ValueError, r"column 'c' holds 1000.*…: int too large to convert"),
+    ],
+)
+def test_objects_that_are_no_numbers_are_named(value, error, message):
+    frame = pd.DataFrame({"b": [1.0, 2.0], "c": pd.Series([1.5, value], dtype=object)})
+    with pytest.raises(error, match=message):
+        as_table(frame).column(1)
+    with pytest.raises(error, match=message.replace("column 'c'", "y")):
+        table.numeric_vector(np.array([1.5, value], dtype=object), 2, "y")
+
+
+def test_unsigned_integers_of_64_bits_are_numbers():
+    large = np.array([2**63, 2**64 - 1], dtype=np.uint64)
+    for values in (large, pd.Series(large), pd.Series(large, dtype="UInt64"), pl.Series(large)):
+        column = as_table(values, argument="sensitive_features").column(0)
+        np.testing.assert_array_equal(np.asarray(column, dtype=np.float64), large.astype(float))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"a": [1, 2]}, r"X is a dict; pass a frame, such as pandas.DataFrame\(X\)"),
+        ((row for row in [[1], [2]]), "X is a generator; pass a list"),
+        (zip([1], [2], strict=True), "X is a zip; pass a list"),
+        ({1, 2}, "X is a set; pass a list"),
+    ],
+)
+def test_containers_that_are_no_tables_are_named(data, message):
+    with pytest.raises(TypeError, match=message):
+        as_table(data)
+
+
+def test_vectors_that_are_no_arrays_are_named():
+    with pytest.raises(TypeError, match="y is a generator; pass a list"):
+        table.one_per_row((value for value in [1, 2]), 2, "y")
+    with pytest.raises(TypeError, match="y is a dict"):
+        table.one_per_row({"a": 1}, 1, "y")
+
+
+def test_column_names_of_several_levels_are_refused():
+    frame = pd.DataFrame([[1.0, 2.0]], columns=pd.MultiIndex.from_product([["a"], ["b", "c"]]))
+    with pytest.raises(TypeError, match=r"X has column names of several levels.*\('a', 'b'\)"):
+        as_table(frame)
+    joined = frame.set_axis(["_".join(map(str, name)) for name in frame.columns], axis=1)
+    assert as_table(joined).names == ("a_b", "a_c")
+    series = as_table(frame["a", "b"], argument="sensitive_features")
+    assert series.names == ("a_b",)

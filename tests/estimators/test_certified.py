@@ -221,7 +221,7 @@ def test_cross_validation_comparison_and_rules_take_certified_models(rows):
         X, y, models=models, sensitive=["group", "age"], unfairness=0.1, cv=3
     ).to_frame()
     table = table.set_index("model")
-    assert table["loss"]["certified"] > table["loss"]["plain"]
+    assert table["rmse"]["certified"] > table["rmse"]["plain"]
     held = drawn(1500, seed=5)
     chosen = choose_bound(
         classifier(),

@@ -1,5 +1,7 @@
 """Bounds on what S explains beyond controls."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from fairridge import (
     save,
     sources,
 )
+from fairridge.exceptions import BoundWarning
 from fairridge.fairness import StatisticalParity
 from tests import zoo
 
@@ -260,6 +263,21 @@ def test_controls_may_explain_all_of_s(rows):
     assert model.status_ == "inactive"
     assert model.unfairness_ == 0.0
     assert model.unfairness_components_["r_squared_unconditional"] > 0.1
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_nothing_but_controls_leaves_bounds_no_middle(rows, family):
+    S, Z, eta = rows
+    only = S, Z[:, :2], eta
+    fair, free = (fitted(only, family, r, controls=[0, 1]) for r in (0.0, 1.0))
+    with pytest.warns(BoundWarning, match=r"all predictors are controls.*0\.3 means 0"):
+        between = fitted(only, family, 0.3, controls=[0, 1])
+    np.testing.assert_allclose(between.coef_, fair.coef_, rtol=1e-6, atol=1e-9)
+    assert free.unfairness_ == pytest.approx(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", BoundWarning)
+        fitted(only, family, 0.3, controls=[0])
+        fitted(only, family, 1.0, controls=[0, 1])
 
 
 # -------------------------------------------------------------------- refusals

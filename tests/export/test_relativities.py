@@ -40,6 +40,20 @@ def table(model, portfolio):
     return relativities(model, X, y, exposure=years, bands=BANDS)
 
 
+def test_a_fit_with_an_exposure_needs_it_beside_responses(portfolio, table):
+    X, y, years = portfolio
+    model = FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson")
+    model.fit(X, y, exposure=years)
+    with pytest.raises(ValueError, match=r"fitted with an exposure.*pass exposure=…"):
+        relativities(model, X, y)
+    base = relativities(model, X, y, exposure=years, bands=BANDS).iloc[0]
+    assert base["observed_over_expected"] == pytest.approx(1.0)
+    pd.testing.assert_series_equal(base, table.iloc[0])
+    shifted = relativities(model, X, y, offset=np.log(years), bands=BANDS).iloc[0]
+    pd.testing.assert_series_equal(base, shifted)
+    assert len(relativities(model, X)) == len(relativities(model))
+
+
 def coefficients(model):
     return dict(zip(model.coef_names_, model.coef_, strict=True))
 

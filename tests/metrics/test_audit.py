@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error, precision_score
 
+from fairridge.exceptions import DataWarning
 from fairridge.metrics import audit
 from tests.zoo import LateModule
 
@@ -295,6 +296,26 @@ def test_string_labels_are_read_by_the_positive_one(loans, positive):
 
 
 @pytest.mark.filterwarnings("ignore:predictions rank rows")
+def test_one_number_is_no_class():
+    found = audit([3.5], [3.1], sensitive_features=["a"])
+    assert found.kind == "regression"
+    assert found.overall.calibration.value == pytest.approx(0.4)
+    assert audit([3.5] * 4, [3.1, 3.4] * 2, sensitive_features=["a", "b"] * 2).kind == "regression"
+
+
+def test_a_third_label_is_refused_or_named(loans):
+    y = np.where(loans["y"] == 1, "yes", "no").astype(object)
+    options = {"sensitive_features": loans["sex"], "positive": "yes"}
+    for other in ("YES", "yes "):
+        y[:5] = other
+        with pytest.raises(ValueError, match=f"labels .*{other!r}.*; spell them alike"):
+            audit(y, loans["p"], **options)
+    y[:5] = "unknown"
+    with pytest.warns(DataWarning, match="rows of 'no', 'unknown' count together as not 'yes'"):
+        audit(y, loans["p"], **options)
+
+
+@pytest.mark.filterwarnings("ignore:predictions rank rows")
 def test_one_class_of_several_is_audited_against_the_rest(loans):
     rng = np.random.default_rng(8)
     y = rng.choice(["high", "low", "mid"], len(loans))
@@ -382,7 +403,8 @@ def test_many_attributes_are_measured_without_a_split():
         (([0, 1], [0.1], ["a", "b"]), "y_pred has 1"),
         (([0, 1, 1], [0.1, 0.2], ["a", "b"]), "y_true has 3"),
         (([0, 1], [0.1, 3.0], ["a", "b"]), "y_pred ranges from 0.1 to 3, but y_true has two"),
-        ((["no", "no"], [0.1, 0.2], ["a", "b"]), "one class only, .*'no'.*positive="),
+        ((["no", "no"], [0.1, 0.2], ["a", "b"]), "one class only, .*'no'.*positive=…$"),
+        (([3.5], [0.5], ["a"]), "one class only, 3.5.*positive="),
         (([0, 1], ["x", "y"], ["a", "b"]), "y_pred holds .*not a class of y_true"),
         (([0, 1], [[0.1, 0.2, 0.7]] * 2, ["a", "b"]), "3 columns but there are 2 classes"),
         ((None, [[0.1, 0.9]] * 2, ["a", "b"]), "2 columns but there are no y_true"),

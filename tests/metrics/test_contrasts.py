@@ -119,14 +119,36 @@ def test_ratios_of_means_cover_the_truth():
     assert 0.87 < hits / 600 < 0.93
 
 
+def test_numbers_have_ratios_that_are_positive_by_nature():
+    sex, rng = np.repeat(["f", "m"], 60), np.random.default_rng(1)
+    salary = np.exp(10.0 + 0.2 * (sex == "m") + 0.1 * rng.normal(size=120))
+    options = {"sensitive_features": sex}
+    logs = np.log(salary)
+    found = audit(logs, logs, **options)
+    assert np.isnan(found.mean_ratio.value)
+    assert np.isnan(found.attributes[0].groups[0].predicted_over_observed.value)
+    assert found.mean_difference.value == pytest.approx(logs[60:].mean() - logs[:60].mean())
+    assert "largest difference of mean predictions between groups: 0.1" in str(found)
+    amounts = audit(salary, salary, kind="amounts", **options)
+    assert amounts.mean_ratio.value == pytest.approx(salary[:60].mean() / salary[60:].mean())
+    assert "lowest ratio of mean predictions" in str(amounts)
+    assert "largest difference" not in str(amounts)
+    assert np.isfinite(audit(salary, salary, exposure=salary, **options).mean_ratio.value)
+    whole = np.round(10.0 * logs)
+    assert np.isfinite(audit(whole, logs, **options).mean_ratio.value)
+    assert np.isnan(audit(whole, logs, kind="regression", **options).mean_ratio.value)
+    with pytest.raises(ValueError, match=r"kind='amounts', but .* negative"):
+        audit(logs - 10.0, logs, kind="amounts", **options)
+
+
 def test_negative_numbers_have_no_ratios():
     sex, rng = np.repeat(["f", "m"], 60), np.random.default_rng(1)
     counts = rng.poisson(2.0, 120).astype(float)
-    found = audit(counts, 2.0 + 0.0 * counts, sensitive_features=sex, kind="regression")
+    found = audit(counts, 2.0 + 0.0 * counts, sensitive_features=sex)
     assert found.mean_ratio.value == pytest.approx(1.0)
     group = found.attributes[0].groups[0]
     assert group.predicted_over_observed.value == pytest.approx(2.0 / counts[:60].mean())
-    shifted = audit(counts - 3.0, 2.0 + 0.0 * counts, sensitive_features=sex, kind="regression")
+    shifted = audit(counts - 3.0, 2.0 + 0.0 * counts, sensitive_features=sex)
     assert np.isnan(shifted.mean_ratio.value)
     assert np.isnan(shifted.attributes[0].groups[0].predicted_over_observed.value)
 

@@ -21,15 +21,14 @@ def people():
 def test_rounding_is_no_dependence(people, level):
     S, y, groups = people
     prediction = level + 1e-14 * max(level, 1.0) * S[:, 0]
-    found = dependence(prediction, S, y, AbsoluteDifference(), y, groups)
+    found = dependence(prediction, S, y, AbsoluteDifference(), y, groups, np.ones(len(S)))
     assert vars(found) == dict.fromkeys(vars(found), 0.0)
 
 
 def test_a_small_prediction_is_no_rounding(people):
     S, y, groups = people
-    small, large = (
-        dependence(size * S[:, 0], S, y, AbsoluteDifference(), y, groups) for size in (1e-6, 1.0)
-    )
+    others = S, y, AbsoluteDifference(), y, groups, np.ones(len(S))
+    small, large = (dependence(size * S[:, 0], *others) for size in (1e-6, 1.0))
     assert small.r_squared == pytest.approx(1.0)
     assert small.kolmogorov_smirnov == large.kolmogorov_smirnov == 1.0
     assert small.wasserstein == pytest.approx(1e-6 * large.wasserstein)

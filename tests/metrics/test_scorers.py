@@ -6,7 +6,7 @@ import pytest
 from sklearn import config_context
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -68,6 +68,8 @@ def test_opportunity_is_about_rows_of_a_class(people):
         assert scorer(classes, X, high) == pytest.approx(wanted)
     with pytest.raises(ValueError, match="positive='c' is not a class of the model"):
         make_fairness_scorer("mean-opportunity", sensitive="sex", positive="c")(classes, X, high)
+    with pytest.raises(ValueError, match="label 8, which is not a class of the model: these are 0"):
+        make_fairness_scorer("mean-opportunity", sensitive="sex")(classes, X, 8 * high)
     with pytest.raises(TypeError, match="rows of a class"):
         make_fairness_scorer("mean-opportunity", sensitive="sex")(
             pipeline(LinearRegression()).fit(X, high), X, high
@@ -92,6 +94,45 @@ def test_weights_and_rows_without_weight(people):
     weight = np.ones(len(y))
     weight[:100] = 0.0
     assert scorer(plain, X, y, sample_weight=weight) == pytest.approx(scorer(plain, X[100:]))
+
+
+def test_exposures_weight_rates_as_in_the_fit(people):
+    X, _, _ = people
+    rng = np.random.default_rng(3)
+    years = rng.uniform(0.1, 3.0, len(X))
+    counts = rng.poisson(np.exp(0.3 * X["skill"] - 0.5) * years)
+    model = FairRidgeRegressor(0.05, sensitive="sex", family="poisson", definition="mean-parity")
+    model.fit(X, counts, exposure=years)
+    scorer = make_fairness_scorer(sensitive="sex", adjusted=False)
+    score = scorer(model, X, counts, exposure=years)
+    assert -score == pytest.approx(model.unfairness_, rel=1e-8)
+    with pytest.raises(ValueError, match=r"fitted with an exposure.*pass exposure=…"):
+        scorer(model, X, counts)
+    with config_context(enable_metadata_routing=True):
+        routed = cross_val_score(
+            model.set_fit_request(exposure=True), X, counts,
+            scoring=make_fairness_scorer(sensitive="sex").set_score_request(exposure=True),
+            cv=KFold(3), params={"exposure": years},
+        )  # fmt: skip
+    ours = cross_validate(
+        model, X, counts, unfairness=[0.05], folds=KFold(3).split(X), exposure=years
+    ).to_frame()
+    np.testing.assert_allclose(-routed, ours["share_of_means"], rtol=1e-6)
+    gaussian = FairRidgeRegressor(sensitive="sex").fit(X, counts)
+    with pytest.raises(ValueError, match="exposure is for families with the log link"):
+        scorer(gaussian, X, counts, exposure=years)
+
+
+def test_intersections_are_those_of_the_model(people):
+    X, y, _ = people
+    X = X.assign(old=np.where(X["luck"] > 0.3, "yes", "no")).drop(columns="luck")
+    sensitive = ["sex", ("sex", "old")]
+    y = y + 2.0 * ((X["sex"] == "m") & (X["old"] == "yes"))
+    model = FairRidgeRegressor(0.04, sensitive=sensitive).fit(X, y)
+    scorer = make_fairness_scorer(sensitive=sensitive, adjusted=False)
+    assert -scorer(model, X, y) == pytest.approx(0.04, rel=1e-8)
+    apart = make_fairness_scorer(sensitive=["sex", "old"], adjusted=False)
+    assert -apart(model, X, y) < 0.0399
 
 
 def test_s_that_is_routed_reaches_model_and_scorer(people):

@@ -110,5 +110,7 @@ def test_what_a_report_on_other_models_needs(people):
     with pytest.raises(ValueError, match="pass y"):
         report(model, X, None, sensitive_features=S)
     classes = LogisticRegression().fit(X, wage > 0)
-    with pytest.raises(ValueError, match="has the class 'maybe', which was not there at fit"):
+    with pytest.raises(
+        ValueError, match="has the label 'maybe', which is not a class of the model"
+    ):
         report(classes, X, np.full(len(X), "maybe"), sensitive_features=S)

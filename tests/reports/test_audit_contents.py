@@ -272,6 +272,26 @@ def test_warnings_of_the_fit_are_remarks(people, people_X):
     assert dict(again.contents.subject.record)["Remarks"] == remarks
 
 
+def test_logarithms_of_amounts_have_differences_and_no_ratios():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 600), "x": rng.normal(size=600)})
+    y = 10.0 + 0.2 * (frame["sex"] == "m") + 0.3 * frame["x"] + 0.1 * rng.normal(size=600)
+    options = {"cv": 0, "bootstrap": 0, "response": "log_salary"}
+    model = FairRidgeRegressor(1.0, sensitive=["sex"]).fit(frame, y)
+    found = fairridge.report(model, frame, y, **options)
+    part = found.contents.main.audits[found.contents.chosen].attributes[0]
+    assert np.isnan(part.mean_ratio.value)
+    low, high = (model.predict(frame)[frame["sex"] == sex].mean() for sex in ("f", "m"))
+    assert part.mean_difference.value == pytest.approx(high - low)
+    assert "times that of" not in found.summary
+    assert f"sex f is {high - low:.3g} below that of m (interval" in found.summary
+    assert "Observed means of these two groups differ by" in found.summary
+    assert "Of highest" not in found.html
+    assert "Pred./obs." not in found.html.split('id="groups"')[1].split('id="coefficients"')[0]
+    amounts = FairRidgeRegressor(1.0, sensitive=["sex"], family="gamma").fit(frame, np.exp(y))
+    assert "times that of m" in fairridge.report(amounts, frame, np.exp(y), **options).summary
+
+
 def counts(n=600):
     """Claims with exposure: most rows have none, and their median is 0."""
     rng = np.random.default_rng(3)
@@ -364,6 +384,23 @@ def test_rules_and_positive_classes(people, people_X):
             positive="a",
             **options,
         )
+
+
+@pytest.mark.filterwarnings("ignore:the response is constant")
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_constant_response_has_a_report(people_X, family):
+    y = np.full(len(people_X), 2.0)
+    model = FairRidgeRegressor(0.05, sensitive=["sex"], family=family)
+    found = fairridge.report(model, people_X[["sex", "age"]], y, cv=2, bootstrap=2)
+    assert found.contents.folds == 2
+    # What models predict of all groups is the constant.
+    means = [g.mean_prediction.value for g in found.contents.main.audits[0].attributes[0].groups]
+    np.testing.assert_allclose(means, 2.0, rtol=1e-6)
+    with pytest.raises(ValueError, match="lack a class, events, or a response other than 0"):
+        fairridge.report(
+            FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson"), people_X[["sex", "age"]],
+            np.where(np.arange(len(people_X)) < 1, 1, 0), cv=2, bootstrap=0,
+        )  # fmt: skip
 
 
 def test_rare_classes_get_fewer_folds(people, people_X):

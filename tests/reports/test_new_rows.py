@@ -201,7 +201,9 @@ def test_every_kind_of_model(kind, people, halves):
 def test_bad_input_is_named(classifier, people, halves):
     first, _, X = halves
     y = people["binomial"][~first].astype(str)
-    with pytest.raises(ValueError, match="y has the class 'maybe', which was not there at fit"):
+    with pytest.raises(
+        ValueError, match="y has the label 'maybe', which is not a class of the model"
+    ):
         fairridge.report(classifier, X, np.where(y == y.iloc[0], "maybe", y), new_rows=True)
     with pytest.raises(ValueError, match=r"region.*'north pole', which was not there at fit"):
         fairridge.report(classifier, X.assign(region="north pole"), y, new_rows=True)

@@ -229,7 +229,7 @@ def test_functions_on_models_take_exposures(claims):
     with pytest.raises(ValueError, match="fitted with an exposure"):
         monitor.update(new)
 
-    options = {"rule": MeanGap(0.9), "unfairness": [0.0, 0.02]}
+    options = {"rule": MeanGap(0.9), "unfairness": [0.0, 0.02], "sample_weight_held": np.ones(800)}
     found = fairridge.choose_bound(
         stack, X, y, new, counts, **options, **rows, exposure_held=longer
     )
@@ -318,5 +318,5 @@ def test_rates_are_compared_with_those_of_linear_models():
         X, y, models=models, sensitive=["s"], unfairness=[0.05], exposure=exposure, cv=3
     )
     assert found.skipped == {}
-    losses = found.to_frame().set_index("model")["loss"]
+    losses = found.to_frame().set_index("model")["rmse"]
     assert losses["stack"] == pytest.approx(losses["linear"], rel=0.02)

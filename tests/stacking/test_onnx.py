@@ -63,6 +63,17 @@ def test_trees_with_categories_and_missing_values_are_exact(rows):
     assert found["prediction"][:, 0].tolist() == model.predict(new).tolist()
 
 
+def test_splits_between_missing_and_all_levels_are_exact(rows):
+    X, lost = rows["full"].copy(), np.arange(N) % 3 == 0
+    X["town"] = X["town"].astype(object).where(~lost, None)
+    y = rows["eta"] + 3.0 * lost
+    model = FairStackingRegressor(sensitive="sex", missing="level", blind=True, **OPTIONS)
+    model.fit(X, y)
+    told = X.assign(town=X["town"].fillna("(missing)"))  # what the graph reads
+    found = run(model, told)
+    np.testing.assert_allclose(next(iter(found.values())).ravel(), model.predict(X), atol=1e-12)
+
+
 CASES = {
     "blind": ("frame", {"sensitive": "sex", "blind": True, "interactions": True}),
     "average": ("frame", {"sensitive": "sex", "interactions": True, "deploy": "average"}),

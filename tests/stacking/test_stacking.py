@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import fairridge
 from fairridge import FairRidgeClassifier
+from fairridge.exceptions import DataWarning
 from fairridge.rules import AdverseImpact
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
 from tests.zoo import LateModule
@@ -227,7 +228,8 @@ def test_frames_with_an_index_keep_rows_together(hired):
     rest, S = X.drop(columns="sex"), X["sex"]
     plain = FairStackingClassifier(**options).fit(rest, y, sensitive_features=S)
     shuffled = rest.set_axis(np.random.default_rng(0).permutation(N))
-    model = FairStackingClassifier(**options).fit(shuffled, y, sensitive_features=S)
+    with pytest.warns(DataWarning, match="labels of X in another order"):
+        model = FairStackingClassifier(**options).fit(shuffled, y, sensitive_features=S)
     np.testing.assert_array_equal(model.scores_, plain.scores_)
     np.testing.assert_allclose(model.layer_.coef_, plain.layer_.coef_)
 
@@ -346,6 +348,29 @@ def test_learners_see_numbers_of_classes_and_plain_names(hired):
     assert Counted.seen == ("skill", "age", "sex_m", "sex_m_")
     assert model.learners_[0][0].classes_.tolist() == [0, 1]
     assert list(model.classes_) == ["no", "yes"]
+
+
+def test_prefit_learners_know_the_columns_that_they_see(hired):
+    X, y = hired
+    numbers, S = X[["skill", "age"]], X["sex"]
+    learner = LogisticRegression().fit(numbers, y)
+    model = FairStackingClassifier(learner, 0.03, prefit=True)
+    message = r"learner 'LogisticRegression' knows .*, and would see .*sex.*blind=True"
+    with pytest.raises(ValueError, match=message):
+        model.fit(numbers, y, sensitive_features=S)
+    unnamed = LogisticRegression().fit(numbers.to_numpy(), y)
+    with pytest.raises(ValueError, match=r"knows \d+ columns, and would see"):
+        FairStackingClassifier(unnamed, 0.03, prefit=True).fit(
+            numbers.to_numpy(), y, sensitive_features=S
+        )
+    blind = FairStackingClassifier(learner, 0.03, prefit=True, blind=True, random_state=0)
+    assert blind.fit(numbers, y, sensitive_features=S).unfairness_ <= 0.03 + 1e-9
+
+
+def test_offsets_are_refused_by_name(hired):
+    X, y = hired
+    with pytest.raises(TypeError, match="FairStackingClassifier takes no offset"):
+        FairStackingClassifier(sensitive="sex").fit(X, y, offset=np.zeros(len(y)))
 
 
 def test_prefit_learners_are_used_as_they_are(hired):

@@ -156,6 +156,28 @@ def test_separate_attributes_and_weights(rows):
     np.testing.assert_allclose(weighted.tested["p_value"], together.tested["p_value"], rtol=1e-6)
 
 
+def test_held_out_labels_are_classes_of_the_model(rows):
+    (X, y, _), (held, y_held, _) = rows
+    strange = np.where(y_held == "repaid", "REPAID", y_held)
+    model, options = FairRidgeClassifier(sensitive=["sex"]), {"unfairness": BOUNDS}
+    for rule in (OpportunityGap(0.3), AdverseImpact(0.8)):
+        with pytest.raises(ValueError, match="label 'REPAID', which is not a class of the model"):
+            choose_bound(model, X, y, held, strange, rule=rule, **options)
+    other = LogisticRegression().fit(X[["age", "skill"]], y)
+    groups = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
+    parts = X[["age", "skill"]], y, held[["age", "skill"]], strange
+    with pytest.raises(ValueError, match="label 'REPAID', which is not a class of the model"):
+        choose_bound(other, *parts, rule=OpportunityGap(0.3), **groups)
+
+
+def test_weights_are_for_both_or_for_held_out_rows(rows):
+    (X, _, _), _ = rows
+    with pytest.raises(ValueError, match=r"training rows only: pass sample_weight_held=…"):
+        chosen(
+            rows, FairRidgeRegressor(sensitive=["sex"]), MeanGap(0.5), sample_weight=np.ones(len(X))
+        )
+
+
 def test_unsuitable_arguments(rows):
     (X, _, numbers), (held, _, held_numbers) = rows
     plain, new = X[["age", "skill"]], held[["age", "skill"]]

@@ -590,6 +590,20 @@ def test_flat_and_nested_folds(frame, responses, folds, k):
         pd.testing.assert_frame_equal(part, flat, rtol=1e-12)
 
 
+def test_pairs_of_positions_may_come_as_cv(frame, responses):
+    halves = np.array_split(np.arange(len(frame)), 2)
+    pairs = [halves, halves[::-1]]
+    model, y = model_of("gaussian"), responses["gaussian"]
+    wanted = cross_validate(model, frame, y, unfairness=[0.1], folds=pairs).to_frame()
+    for cv in (pairs, iter(pairs), KFold(2).split(frame)):
+        found = cross_validate(model, frame, y, unfairness=[0.1], cv=cv).to_frame()
+        np.testing.assert_allclose(np.sort(found["loss"]), np.sort(wanted["loss"]), rtol=1e-12)
+    with pytest.raises(ValueError, match="fold 0 is 3: pass pairs"):
+        cross_validate(model, frame, y, unfairness=[0.1], cv=[3])
+    with pytest.raises(ValueError, match=r"^cv='5' must be .* or a list of pairs .*\.$"):
+        cross_validate(model, frame, y, unfairness=[0.1], cv="5")
+
+
 @pytest.mark.parametrize("lengths", [(75, 76), (76, 75), (50, 50), (100, 51)])
 def test_two_folds_per_repeat_of_any_length(frame, responses, lengths):
     order = np.random.default_rng(7).permutation(len(frame))

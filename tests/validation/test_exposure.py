@@ -61,7 +61,7 @@ def test_audits_compare_rates(claims):
     )  # fmt: skip
     rates = fairridge.audit(
         y / e, model.predict(X), sensitive_features=X[["s"]], sample_weight=w * e,
-        threshold=1.5, intersections=True,
+        threshold=1.5, intersections=True, kind="amounts",
     )  # fmt: skip
     assert_same(counts, rates)
     of_all = counts.overall.mean_response

@@ -394,10 +394,10 @@ OTHERS: tuple[Refusal, ...] = (
         always=False,
     ),
     Refusal(
-        ("compare", "fairridge choose"),
+        ("fairridge choose",),
         {"family": ("cox",)},
         ("times",),
-        "their measures are of numbers and classes; `cross_validate` has survival models",
+        "rules are about decisions for numbers and classes",
     ),
     Refusal(
         ("choose_bound", "compare", "report", "report(new_rows=True)", "Monitor"),

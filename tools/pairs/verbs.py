@@ -422,17 +422,19 @@ def validated(setting: Setting) -> None:
 def compared(setting: Setting) -> None:
     """Compare the model with others."""
     rows = setting.given(setting.training)
-    classes = setting.case["family"] in CLASSIFIERS
+    family = setting.case["family"]
+    task = "classification" if family in CLASSIFIERS else "regression"
     options: dict[str, Any] = {}
     if setting.case["S"] == "sensitive" and setting.case["input"] != "parquet":
         named = setting.case["input"] not in MATRICES
         options["sensitive"] = SENSITIVE if named else setting.positions[1]
     if "missing" in setting.parameters:
         options["missing"] = "level"
-    options |= {key: rows.fitting[key] for key in ("offset", "exposure") if key in rows.fitting}
+    beside = ("sample_weight", "offset", "exposure")
+    options |= {key: rows.fitting[key] for key in beside if key in rows.fitting}
     found = compare(
         rows.X, rows.y, unfairness=0.3, cv=2, models={"ours": setting.model()},
-        task="classification" if classes else "regression", **rows.S, **options,
+        task="survival" if family == "cox" else task, **rows.S, **options,
     )  # fmt: skip
     if "ours" in found.skipped:
         raise ValueError(found.skipped["ours"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
 from fairridge.cli.errors import BadInputError
@@ -76,6 +76,8 @@ class _Predictions:
     exposure: Any = None  # what counts are of, if the model says so
     # Event times and the logarithm of the cumulative hazard there, of a survival model.
     baseline: tuple[Any, Any] | None = None
+    # What the numbers are, by the family of the model.
+    kind: Literal["regression", "amounts"] | None = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,7 @@ def _audited(
             exposure=exposure,
             linear_predictor=predicted.eta,
             survival=survival,
+            kind=predicted.kind,
             **(vars(options) | meant),
         )
     return audit, remarks
@@ -293,7 +296,11 @@ def _predicted(
         every = np.column_stack([columns[f"probability_{label}"] for label in labels])
         return _Predictions(every, attributes, None, eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
-    return _Predictions(columns[chosen], attributes, positive, eta, exposure, _baseline(model))
+    kind: Literal["regression", "amounts"] | None = None
+    if model.family_.reads == "numbers":
+        kind = "amounts" if model.family_.link == "log" else "regression"
+    of_model = exposure, _baseline(model), kind
+    return _Predictions(columns[chosen], attributes, positive, eta, *of_model)
 
 
 def _baseline(model: Any) -> tuple[Any, Any] | None:
@@ -355,6 +362,7 @@ def _audit_facts(audit: Any) -> dict[str, Any]:
         "learned_share_of_means": audit.learned_share,
         **{f"share_of_means[{label}]": share for label, share in audit.by_class.items()},
         "decision_gap": audit.parity_difference,
+        "mean_difference": audit.mean_difference,
         "mean_ratio": audit.mean_ratio,
         "demographic_parity_difference": audit.parity_difference,
         "demographic_parity_ratio": audit.parity_ratio,

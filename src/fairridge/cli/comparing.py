@@ -29,7 +29,7 @@ from fairridge.cli.training_data import Data, read_data
 
 # Options of columns and models that the compared models do not share.
 OMITTED = (
-    "event", "weight", "max_levels", "unknown",
+    "max_levels", "unknown",
     "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
     "confidence", "certification", "class_weight",
 )  # fmt: skip
@@ -59,7 +59,8 @@ def compare(
     chosen = _chosen(names(models, "--models"), task, training, options)
     settings: dict[str, Any] = {
         "cv": cv, "random_state": seed, "missing": columns.missing, "threshold": threshold,
-        "offset": training.offset, "exposure": training.exposure,
+        "sample_weight": training.weight, "offset": training.offset,
+        "exposure": training.exposure,
     }  # fmt: skip
     announce_size(training)
     with progress("comparing"):
@@ -88,7 +89,6 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
             {"model": name, "unfairness": r, "predictors": flips}
             for name, r, flips in comparison.sign_flips
         ],
-        "loss": comparison.loss_name,
         "favorable": None
         if comparison.favorable is None
         else favorable_facts(comparison.favorable),
@@ -98,16 +98,16 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
 def _task(family: str) -> str:
     if family in CLASSES:
         return "classification"
-    if family == "cox":
-        raise BadInputError("compare knows numbers and classes, not times and events.")
-    return "regression"
+    return "survival" if family == "cox" else "regression"
 
 
 def _plain(column: Any) -> Any:
-    """Return a NumPy array; categorical values as their labels."""
+    """Return a NumPy array; categorical values as their labels, times and events as a table."""
     import numpy as np
     import pyarrow.types as types
 
+    if not hasattr(column, "type"):
+        return column
     if types.is_dictionary(column.type):
         return np.array(column.to_pylist())
     return column.to_numpy()
@@ -119,9 +119,9 @@ def _chosen(
     """Return the models by name; options go to those that have them."""
     from fairridge.arguments import check_option
     from fairridge.estimators._outcome import SEPARATION
-    from fairridge.validation.compared_models import CLASSIFIERS, REGRESSORS, in_words
+    from fairridge.validation.compared_models import KNOWN, REGRESSORS, in_words
 
-    known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
+    known = dict(KNOWN[task])
     if task == "regression" and training.family != "gaussian":
         known = {"FRRM": partial(REGRESSORS["FRRM"], family=training.family)}
     for name in wanted:

@@ -16,7 +16,7 @@ def columns_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name, float("nan")) for row in rows] for name in names}
 
 
-def make_frame(columns: dict[str, Any], backend: Any = None) -> Any:
+def make_frame(columns: dict[str, Any], backend: Any = None, index: Any = None) -> Any:
     """Build a native frame.
 
     Parameters
@@ -25,10 +25,14 @@ def make_frame(columns: dict[str, Any], backend: Any = None) -> Any:
         The columns, in order.
     backend : narwhals Implementation or str, optional
         The library; by default the first installed of pandas, polars and pyarrow.
+    index : pandas Index, optional
+        Labels of the rows, if the frame is one of pandas that is read beside others.
     """
     chosen: Any = backend or next(
         (name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None
     )
     if chosen is None:
         raise ImportError("to_frame() needs pandas, polars or pyarrow: pip install pandas")
-    return nw.from_dict(columns, backend=chosen).to_native()
+    frame = nw.from_dict(columns, backend=chosen).to_native()
+    labeled = index is not None and nw.dependencies.is_pandas_dataframe(frame)
+    return frame.set_axis(index) if labeled else frame

@@ -50,6 +50,11 @@ def require_log_link(link: str) -> None:
         )
 
 
+def offset_arguments(offset: Any) -> dict[str, Any]:
+    """Return the arguments `offset` and `exposure` as a user passed them."""
+    return vars(offset) if isinstance(offset, Offsets) else {"offset": offset}
+
+
 def offset_names(offset: Any) -> tuple[str, ...]:
     """Return which of the arguments `offset` and `exposure` were given."""
     if not isinstance(offset, Offsets):

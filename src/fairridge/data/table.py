@@ -7,7 +7,7 @@ Responses, weights and offsets are vectors: one number per row, checked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
@@ -24,6 +24,7 @@ from fairridge._arrays import compat, detached, device_of, taken, to_host
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
+from fairridge.exceptions import DataWarning
 
 Column = NDArray[Any] | Levels
 # Numbers of a frame up to which a copy of it costs nothing.
@@ -241,7 +242,9 @@ def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
         ) from error
     if isinstance(frame, nw.Series):
         # A series without a name would make a frame without names.
-        frame = frame.alias(frame.name or argument).to_frame()
+        given: Any = frame.name
+        name = "_".join(map(str, given)) if isinstance(given, tuple) else given
+        frame = frame.alias(name or argument).to_frame()
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -251,6 +254,11 @@ def _names(frame: nw.DataFrame[Any], argument: str) -> tuple[str, ...] | None:
     textual = [isinstance(name, str) for name in columns]
     if all(textual):
         return tuple(columns)
+    if any(isinstance(name, tuple) for name in columns):
+        raise TypeError(
+            f"{argument} has column names of several levels, such as {columns[0]!r}; join them: "
+            f"{argument}.columns = ['_'.join(map(str, name)) for name in {argument}.columns]."
+        )
     if not any(textual):
         return None
     raise TypeError(
@@ -264,9 +272,21 @@ def _as_array(data: Any, argument: str) -> NDArray[Any]:
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):
         raise TypeError(f"{argument} is a lazy frame; pass {argument}.collect().")
     array = np.asarray(as_native(data))
+    if array.ndim == 0:
+        _refuse_containers(data, argument)
     if array.dtype.kind in "US" and isinstance(data, list | tuple):
         array = np.asarray(data, dtype=object)
     return _as_columns(array, argument)
+
+
+def _refuse_containers(data: Any, argument: str) -> None:
+    """Raise for what holds values and is no array: a dict, a generator or another iterator."""
+    if isinstance(data, Mapping):
+        raise TypeError(
+            f"{argument} is a dict; pass a frame, such as pandas.DataFrame({argument})."
+        )
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes | np.ndarray):
+        raise TypeError(f"{argument} is a {type(data).__name__}; pass a list, an array or a frame.")
 
 
 def _as_columns(array: Any, argument: str) -> Any:
@@ -307,9 +327,30 @@ def _mixed_column(values: list[Any], name: str) -> Column:
         if all(text or gone for text, gone in zip(textual, missing, strict=True)):
             return levels_of_values(values)
         raise ValueError(f"column {name!r} mixes strings and other values; make it one type.")
-    # NumPy raises a TypeError for values that are not numbers, such as dicts.
     filled = [np.nan if gone else value for value, gone in zip(values, missing, strict=True)]
-    return np.asarray(filled, dtype=np.float64)
+    return _as_numbers(filled, f"column {name!r}")
+
+
+def _as_numbers(values: list[Any], what: str) -> Floats:
+    """Make an array of numbers; raise with the first value that is none, such as a date."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, OverflowError) as error:
+        value = next(value for value in values if not _has_float(value))
+        text = repr(value)
+        text = text if len(text) <= 60 else f"{text[:60]}…"
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"{what} holds {text}: {error}. Convert it to numbers, booleans or strings."
+        ) from error
+
+
+def _has_float(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, OverflowError):
+        return False
+    return True
 
 
 def _series_column(series: Any, name: str) -> Column:
@@ -454,6 +495,47 @@ def located(
     return list(range(n_columns))
 
 
+def warn_of_order(**inputs: Any) -> None:
+    """Warn of pandas indexes with the same labels in another order; rows go by position.
+
+    `inputs` are what is read together, by the name of the argument.
+    """
+    found = [(name, index_of(data)) for name, data in inputs.items() if data is not None]
+    (first, index), *others = [pair for pair in found if pair[1] is not None] or [("", None)]
+    names = [name for name, other in others if _reordered(index, other)]
+    if names:
+        other = names[-1]
+        warn_user(
+            f"{' and '.join(names)} {'have' if len(names) > 1 else 'has'} the index labels of "
+            f"{first} in another order. Rows are paired by position, as in scikit-learn, and "
+            f"labels are ignored: to pair them by label, pass {other}.loc[{first}.index]; if the "
+            f"positions are right, pass {other}.reset_index(drop=True), and {first} likewise.",
+            DataWarning,
+        )
+
+
+def index_of(data: Any) -> Any:
+    """Return the index of a pandas frame or series; None for anything else."""
+    source = data.source if isinstance(data, Table) else data
+    if isinstance(source, np.ndarray):  # asked first, as most fits are of arrays or of small frames
+        return None
+    native = source.to_native() if isinstance(source, nw.DataFrame) else source
+    pandas = nw.dependencies.is_pandas_dataframe(native) or nw.dependencies.is_pandas_series(native)
+    return native.index if pandas else None
+
+
+def _reordered(index: Any, other: Any) -> bool:
+    """Whether two indexes have the same labels, and not in the same order."""
+    if index is other or len(index) != len(other) or index.nlevels != other.nlevels:
+        return False
+    if index.equals(other):
+        return False
+    # Labels are hashed, as those of mixed types have no order. Most unequal indexes have
+    # nothing in common, which their ends show.
+    ends = index[[0, -1]].isin(other)
+    return bool(ends.all() and index.isin(other).all() and other.isin(index).all())
+
+
 # The largest weight, and its inverse, so that weighted sums of squares remain numbers.
 MAX_WEIGHT = 1e250
 # A row with less than this part of the largest weight adds nothing to any sum, nor does its square;
@@ -465,8 +547,9 @@ def one_per_row(values: Any, n_rows: int, argument: str) -> NDArray[Any]:
     """Read a vector with one entry per row of X."""
     if in_place(values):
         values = to_host(values)
-    values = _values(values)
+    given, values = values, _values(values)
     if values.ndim == 0:
+        _refuse_containers(given, argument)
         raise ValueError(f"{argument} is a single value; pass one value per row of X.")
     if argument != "y" and values.ndim == 2 and values.shape[1] > 1:  # of y scikit-learn says so
         raise ValueError(f"{argument} has {values.shape[1]} columns; pass one value per row of X.")
@@ -533,6 +616,16 @@ def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> 
             "drop those rows first."
         )
     return vector if vector.dtype.kind != "O" else _one_kind(vector.tolist(), argument)
+
+
+def require_known(truth: NDArray[Any], classes: Sequence[Any]) -> None:
+    """Raise unless labels of rows are classes of the model that these rows are shown to."""
+    strange = [label for label in np.unique(truth).tolist() if label not in classes]
+    if strange:
+        raise ValueError(
+            f"y has the label {strange[0]!r}, which is not a class of the model: these are "
+            f"{', '.join(map(repr, classes))}."
+        )
 
 
 def _one_kind(values: list[Any], argument: str) -> NDArray[Any]:
@@ -626,4 +719,4 @@ def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
     values = [np.nan if is_missing(value) else value for value in vector.tolist()]
     if any(isinstance(value, str) for value in values):
         raise ValueError(f"Unknown label type: {argument} must hold numbers, not strings.")
-    return np.asarray(values, dtype=np.float64)
+    return _as_numbers(values, argument)

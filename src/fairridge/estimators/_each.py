@@ -42,7 +42,7 @@ def require_one_bound(model: Any, use: str) -> None:
     if isinstance(getattr(model, "unfairness", None), Mapping):
         raise ValueError(
             f"{use} needs one bound for all of S, and this model has one per attribute, "
-            f"unfairness={dict(model.unfairness)!r}; set_params(unfairness=…) to a number."
+            f"unfairness={dict(model.unfairness)!r}; give one number: unfairness=…."
         )
 
 

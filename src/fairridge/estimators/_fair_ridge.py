@@ -32,7 +32,7 @@ from fairridge.arguments import (
     check_number,
     check_option,
 )
-from fairridge.data import MAX_LEVELS, joined_offsets, read_offset
+from fairridge.data import MAX_LEVELS, joined_offsets, offset_arguments, read_offset, warn_of_order
 from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
@@ -365,6 +365,8 @@ class LinearModel(BaseEstimator):
         else:
             eta = np.tile(intercept, (table.shape[0], 1))
             eta = to_device(eta, table.source) if table.on_device else eta
+        shifts = {} if offset is None else offset_arguments(offset)
+        warn_of_order(X=table, sensitive_features=attributes, **shifts)
         shift = read_offset(offset, table.shape[0])
         if shift is not None:
             eta += to_device(shift[:, None], eta)

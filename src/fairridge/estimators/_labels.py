@@ -87,7 +87,7 @@ def score(
     offset: VectorLike | None = None,
 ) -> float:
     """Return the accuracy."""
-    inputs, scores = read_scored(self, X, sensitive_features, sample_weight, offset)
+    inputs, scores = read_scored(self, X, y, sensitive_features, sample_weight, offset)
     codes = self.family_.likeliest(_as_columns(scores))
     truth = labels(y, inputs.n_given, "y", inputs.keep)
     return float(accuracy_score(truth, labels_by_code(self)[codes], sample_weight=inputs.weight))

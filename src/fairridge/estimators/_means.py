@@ -71,7 +71,7 @@ def score(
     """
     check_is_fitted(self)
     shift = joined_offsets(self.family_.link, offset, exposure)
-    inputs, eta = read_scored(self, X, sensitive_features, sample_weight, shift)
+    inputs, eta = read_scored(self, X, y, sensitive_features, sample_weight, shift)
     response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
     if self.family_.least_squares:
         return float(r2_score(response, eta, sample_weight=inputs.weight))

@@ -202,12 +202,27 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             "grows, minima jump over the bound.",
             BoundWarning,
         )
+    elif _all_or_nothing(solution):
+        warn_user(
+            "all predictors are controls, so that S explains all or nothing of what is left: "
+            f"unfairness={r:g} means 0, as every bound below 1 does. Leave a predictor out of the "
+            "controls, or set unfairness=0 or 1.",
+            BoundWarning,
+        )
     elif choice.crossings > 1:
         warn_user(
             f"unfairness is not monotone in the penalty and crosses {r:g} {choice.crossings} "
             "times; using the smallest penalty beyond which the bound always holds.",
             BoundWarning,
         )
+
+
+def _all_or_nothing(solution: Solution) -> bool:
+    """Whether only an infinite penalty meets a bound, as nothing but S is left of controls."""
+    fit = solution.fit
+    only_controls = 0 < len(fit.controls) == fit.beta.shape[-1]
+    bounded = 0.0 < solution.unfairness < 1.0 and solution.choice.status == "converged"
+    return only_controls and bounded and fit.lambda_ == np.inf
 
 
 SEPARATION = ("isolate", "warn", "error")

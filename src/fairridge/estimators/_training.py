@@ -20,11 +20,13 @@ from fairridge.data import (
     Table,
     as_table,
     learn_design,
+    offset_arguments,
     offset_names,
     read_offset,
     require_few_levels,
     require_log_link,
     require_offsets,
+    warn_of_order,
     weights,
 )
 from fairridge.data.columns import Base
@@ -96,8 +98,16 @@ class Training:
         return first, second
 
 
-def read_inputs(X: Any, sensitive_features: Any, sample_weight: Any, offset: Any) -> Inputs:
-    """Validate what comes with a response, and leave out rows of zero weight."""
+def read_inputs(
+    X: Any, sensitive_features: Any, sample_weight: Any, offset: Any, y: Any = None
+) -> Inputs:
+    """Validate what comes with a response, and leave out rows of zero weight.
+
+    Of the response only the order of its row labels is looked at.
+    """
+    beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    beside |= {} if offset is None else offset_arguments(offset)
+    warn_of_order(X=X, y=y, **beside)
     table = as_table(X)
     n = table.shape[0]
     attributes = (
@@ -363,7 +373,7 @@ def _read_rows(
     table = as_table(X, sparse=model._takes_sparse)
     if table.is_sparse:
         _check_sparse(model)
-    inputs = read_inputs(table, sensitive_features, sample_weight, offset)
+    inputs = read_inputs(table, sensitive_features, sample_weight, offset, y)
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     response = model._response_kind.read(y, inputs)
@@ -433,9 +443,9 @@ def read_new_rows(model: FairModel, X: Any) -> Table:
 
 
 def read_scored(
-    model: FairModel, X: Any, sensitive_features: Any, sample_weight: Any, offset: Any
+    model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> tuple[Inputs, Floats]:
-    """Return the rows of positive weight, and their linear predictors."""
+    """Return the rows of positive weight, and their linear predictors; y is read later."""
     facts = model._fitted
     if isinstance(X, RowSource | RowMoments):
         raise TypeError(
@@ -448,6 +458,6 @@ def read_scored(
         attributes = facts.design.attributes(
             sensitive_features, estimator_name=type(model).__name__
         )
-    inputs = read_inputs(read_new_rows(model, X), attributes, sample_weight, offset)
+    inputs = read_inputs(read_new_rows(model, X), attributes, sample_weight, offset, y)
     scores = model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
     return inputs, to_host(scores)

@@ -173,7 +173,7 @@ class FairRidgeSurvival(FairRidge):
         offset: VectorLike | None = None,
     ) -> float:
         """Return the concordance index."""
-        inputs, eta = read_scored(self, X, sensitive_features, sample_weight, offset)
+        inputs, eta = read_scored(self, X, y, sensitive_features, sample_weight, offset)
         values = SurvivalTimes.times_and_events(y, inputs)
         return concordance_index(values[:, 0], values[:, 1], eta, inputs.weights)
 

@@ -11,7 +11,17 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.data import as_table, dense_columns, make_frame, numeric_vector, weights
+from fairridge.data import (
+    as_table,
+    dense_columns,
+    joined_offsets,
+    make_frame,
+    numeric_vector,
+    read_offset,
+    require_offsets,
+    warn_of_order,
+    weights,
+)
 from fairridge.data.columns import MISSING, FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
 from fairridge.inference.estimates import check_probability, quantile
@@ -72,7 +82,8 @@ def relativities(
         Rows, as in `fit`. With X there is the exposure of every level; with y also what
         was observed and expected there, and intervals if these are the rows of the fit.
     exposure : array-like of shape (n,), optional
-        Exposure of the rows, such as years: adds log(exposure) to the offset.
+        Exposure of the rows, such as years: adds log(exposure) to the offset. With y it is
+        needed if the model was fitted with one.
     bands : dict of str to sequence of float, optional
         Ends of the bands of numeric columns, increasing. ``{"age": [18, 25, 40, 65]}``
         makes 18 to 25 (without 25), 25 to 40 and 40 to 65, and, if there are rows, below
@@ -115,11 +126,20 @@ def relativities(
     cuts = _checked_bands(form, bands or {})
     if X is None and y is not None:
         raise ValueError("y without X has no levels; pass the rows, too.")
+    fitted = {
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "offset": offset,
+        "exposure": exposure,
+    }
+    joined = joined_offsets(form.link, offset, exposure)
+    if y is not None:
+        require_offsets(model._fitted.offsets, joined, form.estimator_name)
     given = None
-    shift = None
     if X is not None:
+        warn_of_order(X=X, y=y, **fitted)
         table, S = as_table(X, sparse=True), form.attributes(sensitive_features)
-        shift = _shift(table.shape[0], exposure, offset)
+        shift = read_offset(joined, table.shape[0])
         given = _read(form, table, S, y, sample_weight, shift)
     lines = _lines(form, cuts, given)
     theta = np.concatenate([form.intercept[:1], form.coefficients[0]])
@@ -132,8 +152,7 @@ def relativities(
         "relativity": np.exp(combinations @ theta),
     }
     if y is not None:
-        fitted = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        ends = _ends(model, form, X, y, fitted | {"offset": shift}, combinations, confidence)
+        ends = _ends(model, form, X, y, fitted, combinations, confidence)
         if ends is not None:
             columns["lower"], columns["upper"] = ends
     if given is not None:
@@ -174,17 +193,6 @@ def _checked_bands(form: LinearForm, bands: Mapping[str, Sequence[float]]) -> di
 
 
 # ------------------------------------------------------------------------ rows
-
-
-def _shift(n: int, exposure: Any, offset: Any) -> Floats | None:
-    """Add the logarithm of the exposure to the offset."""
-    shift = None if offset is None else numeric_vector(offset, n, "offset", slice(None))
-    if exposure is None:
-        return shift
-    years = numeric_vector(exposure, n, "exposure", slice(None))
-    if not (years > 0.0).all():
-        raise ValueError("exposure must be positive; drop the rows that have none.")
-    return np.log(years) if shift is None else shift + np.log(years)
 
 
 def _read(

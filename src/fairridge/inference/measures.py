@@ -221,6 +221,8 @@ def deviance_slopes(
         Mean deviances of the model, without S, and without S and predictors.
     """
     a, b = without - null, full - null
+    if b == 0.0:
+        raise ValueError("the model explains nothing of the response, so that S has no share.")
     if measure == "deviance":
         value = (full - without) / b
         slopes = ((1.0 - value) / b, -1.0 / b, value / b)

@@ -12,7 +12,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
-from fairridge.data import Table, as_table
+from fairridge.data import Table, as_table, warn_of_order
 from fairridge.metrics.adjusted import adjusted_differences, crossed_columns
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
@@ -34,6 +34,7 @@ from fairridge.metrics.intervals import (
 )
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
+    GivenKind,
     Kind,
     Outcomes,
     class_probabilities,
@@ -62,7 +63,7 @@ def audit(
     small: int = 30,
     intersections: bool = False,
     reference: Mapping[str, Any] | None = None,
-    kind: Kind | None = None,
+    kind: GivenKind | None = None,
     linear_predictor: Any = None,
     top: float | int | None = None,
     minimum_share: float = 0.0,
@@ -124,9 +125,12 @@ def audit(
         For an attribute, the group that the others are compared with. By
         default distances compare a group with all rows outside it, and the
         adverse impact ratio with the group of the highest selection rate.
-    kind : {"regression", "classification"}, optional
+    kind : {"regression", "classification", "amounts"}, optional
         By default classification if `y_true` is not numeric or has at most two
-        distinct values.
+        distinct values. Amounts, such as costs and rates, are numbers of a regression that are
+        positive by their nature: means of groups then have ratios. Whole numbers that are
+        nowhere negative are taken for counts, which have them as well, unless `kind` is
+        "regression"; the logarithm of an amount has none.
     linear_predictor : array-like of shape (n,) or (n, K), optional
         η of the model, without any offset, such as `decision_function`: then
         the audit has the share of η that S explains, too.
@@ -183,9 +187,11 @@ def audit(
     check_flag("learned", learned)
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
+    given = {"sample_weight": sample_weight, "exposure": exposure}
+    warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=table, **given)
     if survival is not None or two_columns(y_true) is not None:
-        given = {"threshold": threshold, "top": top, "favorable": favorable}
-        outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **given)
+        rules = {"threshold": threshold, "top": top, "favorable": favorable}
+        outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **rules)
     else:
         outcomes = read_outcomes(
             y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure

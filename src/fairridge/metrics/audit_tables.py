@@ -153,6 +153,11 @@ class Audit(Between):
         return _extreme([a.odds_difference for a in self.attributes])
 
     @property
+    def mean_difference(self) -> Estimate:
+        """Largest minus smallest mean prediction, of the attribute with the largest difference."""
+        return _extreme([a.mean_difference for a in self.attributes])
+
+    @property
     def mean_ratio(self) -> Estimate:
         """Smallest mean prediction over the largest, of the attribute with the smallest ratio."""
         return _extreme([a.mean_ratio for a in self.attributes], sign=-1.0)
@@ -285,7 +290,9 @@ class Audit(Between):
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
             _fact("largest standardized mean difference of a group", smd),
             f"mean predictions of groups: {low:.4g} to {high:.4g}" if low == low else "",
-            _fact("lowest ratio of mean predictions between groups", self.mean_ratio),
+            _fact("largest difference of mean predictions between groups", self.mean_difference)
+            if self.kind == "regression" and self.mean_ratio.value != self.mean_ratio.value
+            else _fact("lowest ratio of mean predictions between groups", self.mean_ratio),
             _fact("lowest adverse impact ratio (demographic parity ratio)", self.parity_ratio),
             _fact("true positive rate difference (equal opportunity)", self.opportunity_difference),
             _fact("equalized odds difference", self.odds_difference),

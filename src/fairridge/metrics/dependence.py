@@ -56,43 +56,47 @@ def dependence(
     distance: Distance,
     response: Floats,
     groups: Sequence[Grouping],
+    weight: Floats,
 ) -> Dependence:
     """Measure how predictions, numbers or probabilities of classes, depend on S.
 
     `targets` are the response as numbers: itself, or 0/1 columns of classes. The
     distance d(yᵢ, yⱼ) of individual fairness looks at `response`.
     """
-    columns = _without_rounding(prediction.reshape(len(S), -1), targets)
+    columns = _without_rounding(prediction.reshape(len(S), -1), targets, weight)
     q, m = S.shape[1], columns.shape[1]
-    joint = scatter_of(np.hstack([S, columns, targets]))
-    distances = [apart for column in columns.T for apart in _between(column, groups)]
+    joint = scatter_of(np.hstack([S, columns, targets]), weight)
+    distances = [apart for column in columns.T for apart in _between(column, groups, weight)]
     return Dependence(
         explained_by_sensitive(joint, q, m),
         sequential_share(joint, q, m),
-        _pairwise_difference(columns, S, distance, response),
+        _pairwise_difference(columns, S, distance, response, weight),
         _largest_correlation(joint, q, m),
         max((apart.kolmogorov_smirnov for apart in distances), default=0.0),
         max((apart.wasserstein for apart in distances), default=0.0),
     )
 
 
-def _without_rounding(columns: Floats, targets: Floats) -> Floats:
+def _without_rounding(columns: Floats, targets: Floats, weight: Floats) -> Floats:
     """Center predictions, and let those be 0 that are constant but for rounding.
 
     No measure here depends on their mean.
     """
-    mean = columns.mean(axis=0)
+    mean = np.average(columns, axis=0, weights=weight)
     size = np.maximum(np.abs(mean), targets.std(axis=0).max(initial=0.0))
     return np.where(columns.std(axis=0) <= NEGLIGIBLE_DEVIATION * size, 0.0, columns - mean)
 
 
-def _pairwise_difference(columns: Floats, S: Floats, distance: Distance, response: Floats) -> float:
-    """Σᵢⱼ d(yᵢ, yⱼ)(sᵢa − sⱼa)² with a from least squares of the predictions on S."""
-    centered = S - S.mean(axis=0)
-    scale = np.sqrt((centered**2).mean(axis=0))
+def _pairwise_difference(
+    columns: Floats, S: Floats, distance: Distance, response: Floats, weight: Floats
+) -> float:
+    """Σᵢⱼ wᵢwⱼ d(yᵢ, yⱼ)(sᵢa − sⱼa)² with a from least squares of centered predictions on S."""
+    centered = S - np.average(S, axis=0, weights=weight)
+    scale = np.sqrt(np.average(centered**2, axis=0, weights=weight))
     standardized = centered / np.where(scale > 0.0, scale, 1.0)
-    a, *_ = np.linalg.lstsq(standardized, columns - columns.mean(axis=0), rcond=1e-10)
-    M = distance.form(standardized, response, np.ones(len(S)))
+    root = np.sqrt(weight)[:, None]
+    a, *_ = np.linalg.lstsq(root * standardized, root * columns, rcond=1e-10)
+    M = distance.form(standardized, response, weight)
     return float(np.einsum("ik,ij,jk->", a, M, a))
 
 
@@ -104,9 +108,9 @@ def _largest_correlation(joint: Floats, q: int, m: int) -> float:
     return float(min(correlation.max(initial=0.0), 1.0))
 
 
-def _between(scores: Floats, groups: Sequence[Grouping]) -> list[Distances]:
+def _between(scores: Floats, groups: Sequence[Grouping], weight: Floats) -> list[Distances]:
     """Compare every group with all other rows."""
-    ordered = SortedScores(scores, np.ones(len(scores)))
+    ordered = SortedScores(scores, weight)
     return [
         apart
         for grouping in groups

@@ -60,7 +60,7 @@ class GroupMeasures:
         Selection rate relative to the highest one, or to the reference group's.
     mean_ratio : Estimate
         Mean prediction relative to the highest one, or to the reference group's;
-        of counts and amounts, numbers that are nowhere negative.
+        of counts and amounts, numbers that are positive by their nature.
     predicted_over_observed : Estimate
         Mean prediction over mean response, of probabilities, counts and amounts (calibration in
         the large): 1 is calibrated.

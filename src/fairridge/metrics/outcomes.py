@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats, Integers
+from fairridge._warnings import warn_user
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
+from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import brier_terms, mean_over_times
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.selection import check_top, select, two_rules
 
 Kind = Literal["regression", "classification"]
+# What a user may say: amounts are numbers of a regression that are positive by their nature.
+GivenKind = Kind | Literal["amounts"]
 
 
 @dataclass(frozen=True)
@@ -44,17 +48,13 @@ class Outcomes:
     brier: Floats | None = None
     exposure: Floats | None = None  # what weights have as a factor, of rates, of shape (n,)
     of_times: bool = False  # whether scores are linear predictors of times
+    # Whether means have ratios: numbers that are positive by their nature, such as counts.
+    amounts: bool = False
 
     @property
     def row_weight(self) -> Floats:
         """Weights of rows, not of what they are exposed to."""
         return self.weight if self.exposure is None else self.weight / self.exposure
-
-    @property
-    def amounts(self) -> bool:
-        """Whether means have ratios: these are numbers, and nowhere negative."""
-        known = [self.score] if self.response is None else [self.score, self.response]
-        return self.kind == "regression" and all(float(values.min()) >= 0.0 for values in known)
 
     @property
     def wanted(self) -> Booleans:
@@ -79,7 +79,7 @@ def read_outcomes(
     threshold: float | None,
     positive: Any,
     favorable: Any,
-    kind: Kind | None,
+    kind: GivenKind | None,
     top: Any = None,
     exposure: Any = None,
 ) -> Outcomes:
@@ -88,7 +88,8 @@ def read_outcomes(
     if top is not None and threshold is not None:
         raise two_rules(threshold, top)
     if kind is not None:
-        check_option("kind", kind, ("regression", "classification"))
+        check_option("kind", kind, ("regression", "classification", "amounts"))
+    asked, kind = kind, "regression" if kind == "amounts" else kind
     if exposure is not None:
         kind = _kind_of_rates(kind)
     weight = weights(sample_weight, n_rows)
@@ -98,10 +99,16 @@ def read_outcomes(
     classes = None if response is None else np.unique(response)
     predicted, positive = _predicted(y_pred, n_rows, keep, classes, positive, favorable)
     kind, labels = kind or _kind_of(response, predicted, positive), False
+    amounts = False
     if kind == "regression":
         wanted = favorable_outcome(favorable, name_of(y_true))
         _require_numbers(y_true=response, y_pred=predicted)
         score, truth, positive = predicted.astype(np.float64), response, None
+        by_nature = asked == "amounts" or exposure is not None
+        amounts = by_nature or (asked is None and counts(response))
+        amounts &= nowhere_negative(score, truth)
+        if asked == "amounts" and not amounts:
+            raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
         if exposure is not None:
             exposure = e = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
             score, truth, weight = score / e, None if truth is None else truth / e, weight * e
@@ -130,7 +137,18 @@ def read_outcomes(
         labels,
         top,
         exposure=exposure,
+        amounts=amounts,
     )
+
+
+def counts(response: NDArray[Any] | None) -> bool:
+    """Whether responses are counts: whole numbers."""
+    return response is not None and bool((np.mod(response, 1) == 0).all())
+
+
+def nowhere_negative(score: Floats, response: Floats | None) -> bool:
+    """Whether neither predictions nor responses are negative, so that means may have ratios."""
+    return all(float(v.min()) >= 0.0 for v in (score, response) if v is not None)
 
 
 def read_times(
@@ -216,14 +234,41 @@ def _predicted(
     y_pred: Any, n_rows: int, keep: Any, classes: NDArray[Any] | None, positive: Any, favorable: Any
 ) -> tuple[NDArray[Any], Any]:
     """Read one prediction per row, and the class that it is of if that is known by now."""
+    named = positive
     if positive is None and classes is not None and len(classes) > 2:
         positive = find_label(favorable, classes.tolist())
     columns = _probabilities(y_pred)
     if columns is None:
-        return _vector(y_pred, n_rows, "y_pred", keep), positive
+        vector = _vector(y_pred, n_rows, "y_pred", keep)
+        _check_classes(vector, classes, named)
+        return vector, positive
     if positive is None and classes is not None:
         positive = _second(classes)
     return _of_positive(columns, n_rows, classes, positive, keep), positive
+
+
+def _check_classes(predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any) -> None:
+    """Refuse two spellings of one class, and warn if several count together as the other one."""
+    if classes is None or len(classes) < 3:
+        return
+    if positive is None and classes.dtype.kind in "buif":  # or these are numbers
+        return
+    spelled: dict[str, str] = {}
+    for label in classes.tolist():
+        plain = str(label).strip().casefold()
+        if plain in spelled:
+            raise ValueError(
+                f"y_true has the labels {spelled[plain]!r} and {label!r}, which would be two "
+                "classes; spell them alike."
+            )
+        spelled[plain] = label
+    if positive is not None and not _are_labels(predicted, classes):
+        others = [label for label in classes.tolist() if label != positive]
+        warn_user(
+            f"y_true has {len(classes)} classes: rows of {listed(others)} count together as not "
+            f"{positive!r}.",
+            DataWarning,
+        )
 
 
 def _kind_of_rates(kind: Kind | None) -> Kind:
@@ -287,7 +332,10 @@ def _score(
 
 
 def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
-    """Take a response for classes if it is not numeric, or has at most two distinct values."""
+    """Take a response for classes if it is not numeric, or has at most two distinct values.
+
+    A single value is a number if predictions are neither probabilities nor this label.
+    """
     if positive is not None:
         return "classification"
     for values in (predicted, response):
@@ -296,6 +344,9 @@ def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: A
     known = np.unique(predicted if response is None else response)
     if response is None:
         return "classification" if np.isin(known, (0, 1)).all() else "regression"
+    probable = predicted.min() >= 0.0 and predicted.max() <= 1.0
+    if len(known) == 1 and not (probable or (predicted == known).all()):
+        return "regression"
     return "classification" if len(known) <= 2 else "regression"
 
 

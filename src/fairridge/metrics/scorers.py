@@ -12,22 +12,33 @@ from sklearn.utils.metadata_routing import UNUSED
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
-from fairridge.data import as_table, weights
+from fairridge.data import (
+    as_table,
+    dense_columns,
+    joined_offsets,
+    read_offset,
+    require_offsets,
+    warn_of_order,
+    weights,
+)
 from fairridge.data.classes import labels_by_code
-from fairridge.data.pipelines import predicted, takes_sensitive
-from fairridge.data.table import Table, column_positions, labels
+from fairridge.data.columns import encode_columns
+from fairridge.data.design import sensitive_positions
+from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
+from fairridge.data.table import Table, labels, require_known
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.dependence_shares import sensitive_span, share_explained
 from fairridge.metrics.favorable import find_label
 from fairridge.metrics.groups import indicator_columns
 
+Crossed = tuple[tuple[int, ...], ...]
 DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
 
 
 class FairnessScorer(BaseEstimator):
     """Minus what S explains of the predictions of a model; see `make_fairness_scorer`."""
 
-    # What `score` is asked for, if metadata are routed: these two, and no others.
+    # What `score` is asked for, if metadata are routed: S, weights and exposures, and no others.
     __metadata_request__score: ClassVar[dict[str, str]] = {"estimator": UNUSED}
 
     def __init__(
@@ -50,26 +61,31 @@ class FairnessScorer(BaseEstimator):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        exposure: Any = None,
     ) -> float:
         """Return minus the unfairness of a fitted model on rows."""
-        S = self._attributes(X, sensitive_features)
-        given = weights(sample_weight, S.shape[0])
-        weight = np.ones(S.shape[0]) if given is None else given
+        given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        warn_of_order(X=X, y=y, exposure=exposure, **given)
+        S, crossed = self._attributes(X, sensitive_features)
+        weight = weights(sample_weight, S.shape[0])
+        weight = np.ones(S.shape[0]) if weight is None else weight
+        weight = weight * self._exposed(estimator, exposure, len(weight))
         there = weight > 0.0
         there &= self._looked_at(estimator, y, len(weight))
         if int(there.sum()) < 2:
             raise ValueError(f"{self.definition} needs two rows at least, and there are fewer.")
         scores = self._scores(estimator, X, sensitive_features)[there]
-        span = sensitive_span(indicator_columns(S)[0][there], weight[there])
+        span = sensitive_span(_columns(S, crossed)[there], weight[there])
         return -share_explained(scores, span, weight[there], adjusted=self.adjusted)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **given: Any) -> float:
         """Return minus the unfairness of a fitted model on rows, as `score` does."""
         return self.score(estimator, X, y, **given)
 
-    def _attributes(self, X: Any, sensitive_features: Any) -> Table:
+    def _attributes(self, X: Any, sensitive_features: Any) -> tuple[Table, Crossed]:
+        """Return S, and which of its columns are crossed."""
         if sensitive_features is not None:
-            return as_table(sensitive_features, argument="sensitive_features")
+            return as_table(sensitive_features, argument="sensitive_features"), ()
         if self.sensitive is None:
             raise ValueError(
                 "the scorer does not know S: name columns of X as make_fairness_scorer("
@@ -77,8 +93,20 @@ class FairnessScorer(BaseEstimator):
                 "set_score_request(sensitive_features=True)."
             )
         table = as_table(X)
-        places = column_positions(self.sensitive, table.names, table.shape[1], "sensitive")
-        return table.select(places)
+        places, crossed = sensitive_positions(self.sensitive, table.names, table.shape[1])
+        return table.select(places), crossed
+
+    def _exposed(self, estimator: Any, exposure: Any, n: int) -> Floats:
+        """Return what weights of rows are multiplied by: rates count by their exposure."""
+        last = split_pipeline(estimator)[1]
+        link = getattr(getattr(last, "family_", None), "link", "log")
+        joined = joined_offsets(link, None, exposure)
+        if link == "log":
+            known = getattr(getattr(last, "_fitted", None), "offsets", ())
+            require_offsets(known[-1:], joined, type(last).__name__)
+        of_rates = self.definition != "statistical-parity"
+        shift = read_offset(joined, n) if of_rates else None
+        return np.ones(n) if shift is None else np.exp(shift)
 
     def _looked_at(self, estimator: Any, y: Any, n: int) -> Any:
         """Return the rows of the class that opportunity is about; all for other definitions."""
@@ -93,7 +121,9 @@ class FairnessScorer(BaseEstimator):
                 f"positive={self.positive!r} is not a class of the model; the classes are "
                 f"{', '.join(map(repr, classes))}."
             )
-        return labels(y, n, "y") == wanted
+        truth = labels(y, n, "y")
+        require_known(truth, classes)
+        return truth == wanted
 
     def _scores(self, estimator: Any, X: Any, S: Any) -> Floats:
         """Return what S may explain: means and probabilities, or linear predictors."""
@@ -108,6 +138,15 @@ class FairnessScorer(BaseEstimator):
         columns = scores.reshape(len(scores), -1)
         # Probabilities of two classes say the same twice.
         return columns[:, 1:] if columns.shape[1] == 2 and not of_eta else columns
+
+
+def _columns(S: Table, crossed: Crossed) -> Floats:
+    """Write S out, with the products of intersections if there are any."""
+    if not crossed:
+        return indicator_columns(S)[0]
+    places = range(S.shape[1])
+    encoding = encode_columns(S, places, missing="level").with_intersections(crossed)
+    return dense_columns(encoding.pieces(S, places, "error"), encoding.names)
 
 
 def make_fairness_scorer(
@@ -125,9 +164,12 @@ def make_fairness_scorer(
         R² on S of the predicted means or probabilities; of the linear predictor
         (`decision_function`, or predicted numbers); or of probabilities among the rows of
         the class `positive`. Any model will do.
-    sensitive : str, int or list of these, optional
-        Columns of X that are sensitive. Without it `sensitive_features` must reach the scorer:
-        with metadata routing, after ``set_score_request(sensitive_features=True)``.
+    sensitive : str, int or list of these and of tuples, optional
+        Columns of X that are sensitive, with tuples for intersections, as in the models.
+        Without it `sensitive_features` must reach the scorer:
+        with metadata routing, after ``set_score_request(sensitive_features=True)``. Models that
+        were fitted with an exposure need it in the same way: ``set_score_request(exposure=True)``;
+        then means are rates, weighted by exposure, as in `unfairness_`.
     positive : label, optional
         For "mean-opportunity": by default `positive_` of the model, or its last class.
     adjusted : bool, default=True

@@ -159,6 +159,11 @@ class FairStacking(BaseEstimator):
         self
             The fitted model.
         """
+        if "offset" in fit_params:
+            raise TypeError(
+                f"{type(self).__name__} takes no offset, as learners have none; with the log link "
+                "pass exposure=…, and take an offset off other numbers before the fit."
+            )
         _raise_for_params(fit_params, self, "fit")
         routed = process_routing(self, "fit", **fit_params) if fit_params else {}
         learned = self._learn(X, y, sensitive_features, sample_weight, exposure, routed)
@@ -208,7 +213,8 @@ class FairStacking(BaseEstimator):
         """Read the rows, and cross-fit everything below the layer."""
         self._check_parameters()
         layer = self._layer()
-        inputs = read_inputs(X, sensitive_features, sample_weight, layer._shift(None, exposure))
+        shift = layer._shift(None, exposure)
+        inputs = read_inputs(X, sensitive_features, sample_weight, shift, y)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."

@@ -19,7 +19,15 @@ import narwhals as nw
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Design, Table, as_table, dense_columns, learn_design, make_frame
+from fairridge.data import (
+    Design,
+    Table,
+    as_table,
+    dense_columns,
+    index_of,
+    learn_design,
+    make_frame,
+)
 from fairridge.data.columns import Missing, Unknown
 from fairridge.data.design import locate_sensitive, sensitive_positions
 from fairridge.data.table import located
@@ -212,9 +220,12 @@ class Features:
                 made |= {f"{name} × {score}": factor * made[score] for score in names[:n_scores]}
         if self.passthrough:
             made = _by_name(rows.others) | made
-        backend = rows.others.backend
+        # Both frames have the row labels of the user, as a response that comes later may.
+        index = index_of(rows.others if rows.attributes is None else rows.attributes)
+        index = index_of(rows.others) if index is None else index
+        X = make_frame(made, rows.others.backend, index)
         if rows.attributes is None:
-            return {"X": make_frame(made, backend), "sensitive_features": None}
+            return {"X": X, "sensitive_features": None}
         maps = [name for one in self.maps for name in one.names]
         attributes = _by_name(rows.attributes) | dict(zip(maps, mapped.T, strict=True))
         # The layer gets S as a frame: intersections are further columns of it.
@@ -222,8 +233,8 @@ class Features:
         if n_products and rows.encoded is not None:
             products = zip(self.columns.attribute_names, rows.encoded.T, strict=True)
             attributes |= dict(list(products)[-n_products:])
-        S = make_frame(attributes, rows.attributes.backend)
-        return {"X": make_frame(made, backend), "sensitive_features": S}
+        S = make_frame(attributes, rows.attributes.backend, index)
+        return {"X": X, "sensitive_features": S}
 
 
 def _by_name(table: Table) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from fairridge._typing import Floats, Integers
-from fairridge.arguments import is_number
+from fairridge.arguments import is_number, listed
 from fairridge.data import Table, as_table
 from fairridge.estimators._choosing import N_FOLDS
 from fairridge.estimators._responses import Inputs, Response
@@ -163,6 +163,7 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
         scorer.check(learner)
         if model.prefit:
             check_is_fitted(learner)
+            _require_columns(name, learner, seen)
         names = [f"score of {name}"]
         if classes is not None and len(classes) > 2:
             names = [f"score of {name}, {label}" for label in classes[1:]]
@@ -173,6 +174,19 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
             )
         )  # fmt: skip
     return tasks
+
+
+def _require_columns(name: str, learner: Any, seen: Table) -> None:
+    """Raise unless a fitted learner knows the columns that it will see."""
+    shown = list(map(seen.label, range(seen.shape[1])))
+    known = list(getattr(learner, "feature_names_in_", ()))
+    number = len(known) or getattr(learner, "n_features_in_", len(shown))
+    if number != len(shown) or (known and seen.backend is not None and set(known) != set(shown)):
+        raise ValueError(
+            f"the fitted learner {name!r} knows {listed(known) or f'{number} columns'}, and would "
+            f"see {listed(shown)}: learners see S beside the other columns unless blind=True. Fit "
+            "it to these columns."
+        )
 
 
 def named_learners(estimators: Any) -> list[tuple[str, Any]]:

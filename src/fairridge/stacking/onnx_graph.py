@@ -281,8 +281,10 @@ def _add_tree(
         if node["is_categorical"]:
             mode, split = _Split.MEMBER, 0.0
             bits = tree.raw_left_cat_bitsets[node["bitset_idx"]]
-            members += [c for c in range(32 * len(bits)) if int(bits[c // 32]) >> (c % 32) & 1]
-            members.append(np.nan)
+            codes = [c for c in range(32 * len(bits)) if int(bits[c // 32]) >> (c % 32) & 1]
+            # A set must not be empty, as that of a split between missing and all others would be;
+            # no level has the code -1.
+            members += [*(codes or [-1]), np.nan]
         sides = [
             (place[int(child)], int(nodes[int(child)]["is_leaf"]))
             for child in (node["left"], node["right"])

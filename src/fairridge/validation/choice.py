@@ -27,7 +27,7 @@ from fairridge.data.pipelines import (
     split_pipeline,
     with_last,
 )
-from fairridge.data.table import labels
+from fairridge.data.table import labels, require_known
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import read_inputs
 from fairridge.exceptions import BoundWarning
@@ -267,6 +267,11 @@ def choose_bound(
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
     own = X, y, sensitive_features, sample_weight
     held = X_held, y_held, sensitive_features_held, sample_weight_held
+    if sample_weight is not None and sample_weight_held is None:
+        raise ValueError(
+            "sample_weight weights the training rows only: pass sample_weight_held=… for the "
+            "held-out rows, too (ones if they count alike)."
+        )
     if not isinstance(rule, Rule):
         raise TypeError(
             f"rule={rule!r} is not a rule; pass one of fairridge.rules, such as AdverseImpact()."
@@ -541,7 +546,9 @@ def _judged(
     if is_classifier(models[0]):
         positive = _positive(models[0], rule)
         column = models[0].classes_.tolist().index(positive)
-        favorable = (labels(rows.y, inputs.n_given, "y", inputs.keep) == positive) == wanted.high
+        truth = labels(rows.y, inputs.n_given, "y", inputs.keep)
+        require_known(truth, models[0].classes_.tolist())
+        favorable = (truth == positive) == wanted.high
     for model in models:
         score = predicted(model, rows.X, rows.S, offset)
         if column is None:

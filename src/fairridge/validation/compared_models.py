@@ -14,6 +14,7 @@ from fairridge.data.groups import MAX_CATEGORIES
 from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
+from fairridge.estimators.survival import FairRidgeSurvival
 from fairridge.metrics import groupings
 from fairridge.peers.barycenter.classifier import BarycenterClassifier
 from fairridge.peers.barycenter.regressor import BarycenterRegressor
@@ -41,6 +42,12 @@ CLASSIFIERS = {
     "barycenter": BarycenterClassifier,
     "convex": ConvexFairClassifier,
 }
+SURVIVAL = {"FGRRM": FairRidgeSurvival}
+KNOWN: dict[str, dict[str, Any]] = {
+    "regression": REGRESSORS,
+    "classification": CLASSIFIERS,
+    "survival": SURVIVAL,
+}
 NAMES = {
     "FRRM": "fair ridge (FRRM)",
     "FGRRM": "fair ridge (FGRRM)",
@@ -65,7 +72,7 @@ def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[st
     `task` says which models names are looked up among, and `options` are the
     parameters of those, such as sensitive columns.
     """
-    known: dict[str, Any] = dict(CLASSIFIERS if task == "classification" else REGRESSORS)
+    known = dict(KNOWN[task])
     if models is None or isinstance(models, str):
         models = known if models is None else [models]
     elif isinstance(models, Mapping):

@@ -15,12 +15,15 @@ from sklearn.base import clone
 from fairridge._progress import Progress
 from fairridge._typing import ColumnNames, Floats, MissingValues, TableLike, VectorLike
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, name_of, numeric_vector
+from fairridge.data import as_table, name_of, numeric_vector, warn_of_order
 from fairridge.data.pipelines import bound_parameter
 from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._responses import SurvivalTimes
+from fairridge.estimators._training import read_inputs
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
-from fairridge.families import Binomial, Gaussian
+from fairridge.estimators.survival import FairRidgeSurvival
+from fairridge.families import Binomial, Cox, Family, Gaussian
 from fairridge.metrics import (
     WORDS,
     Dependence,
@@ -31,6 +34,7 @@ from fairridge.metrics import (
 )
 from fairridge.names import resolve_regression_family
 from fairridge.validation.compared_models import (
+    KNOWN,
     REFERENCE,
     chosen_models,
     grouped,
@@ -65,6 +69,7 @@ def compare(
     task: str | None = None,
     favorable: Any = None,
     response: str | None = None,
+    sample_weight: VectorLike | None = None,
     offset: VectorLike | None = None,
     exposure: VectorLike | None = None,
     threshold: float | None = None,
@@ -93,14 +98,19 @@ def compare(
         classification. By default all of them. The unconstrained model is
         always there. Estimators may be any classifiers or regressors of
         scikit-learn's kind, also a `Pipeline`; one without a parameter
-        `unfairness` is fitted once.
-    task : {"regression", "classification"}, optional
-        Classification by default if y is not numeric or has two values.
+        `unfairness` is fitted once. Of times and events these are Cox models, `FairRidgeSurvival`
+        ("FGRRM") by default.
+    task : {"regression", "classification", "survival"}, optional
+        Survival by default if y has times and events, and classification if it is not numeric
+        or has two values.
     favorable : label, "low" or "high", optional
         The outcome that people want, as in `fairridge.audit`; by default
         guessed from names. `Comparison.favorable` says what was taken.
     response : str, optional
         Name of the response, if y has none.
+    sample_weight : array-like of shape (n,), optional
+        Weights, for fits and measures alike, as in `cross_validate`; models whose `fit` takes
+        none are left out.
     offset : array-like of shape (n,), optional
         Added to linear predictors, as in `fit`; models without one are left out.
     exposure : array-like of shape (n,), optional
@@ -152,29 +162,29 @@ def compare(
     >>> print(found.to_frame()["model"].tolist())
     ['unconstrained', 'fair ridge (FGRRM)']
     """
+    beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    warn_of_order(X=X, y=y, offset=offset, exposure=exposure, **beside)
     backend = as_table(X).backend
-    if np.ndim(y) == 2 and np.shape(y)[1] == 2:
-        raise ValueError(
-            "compare is for numbers and classes, and y has times and events; use cross_validate "
-            "to measure survival models."
-        )
     task = _task(y) if task is None else task
-    check_option("task", task, ("regression", "classification"))
+    check_option("task", task, tuple(KNOWN))
     options: dict[str, Any] = {"sensitive": sensitive, "missing": missing}
     chosen = chosen_models(models, task, options)
     family = _family(chosen, exposure) if task == "regression" else None
     wanted = _favorable(favorable, y, response or name_of(y), task)
     if task == "regression":
         y = numeric_vector(y, len(y), "y")
+    elif task == "survival":
+        y = SurvivalTimes.times_and_events(y, read_inputs(X, sensitive_features, None, None))
     bounds = check_bounds(unfairness)
-    free = _unconstrained(family, options)
+    free = _unconstrained(task, family, options)
     shift = free._shift(offset, exposure)
-    data = ForeignData.of(X, y, sensitive_features, sensitive, missing=missing, offset=shift)
     folded = FoldedData.of(
-        X, {"": free}, y=y, sensitive_features=sensitive_features, offset=shift,
+        X, {"": free}, y=y, **beside, offset=shift,
         cv=cv, repeats=1, folds=folds, random_state=random_state,
     )  # fmt: skip
     folded = replace(folded, favorable=wanted, threshold=threshold)
+    weight = folded.sample_weight
+    data = ForeignData.of(X, y, sensitive_features, sensitive, weight, missing, shift).weighted
     case = _ComparisonData(data, folded, task)
     case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
     by_group, cut = grouped(data, sensitive)
@@ -197,7 +207,6 @@ def compare(
     return Comparison(
         tuple(records),
         skipped,
-        "mean deviance" if task == "classification" else "RMSE",
         wanted,
         _notes(cut, [n for n, model in chosen.items() if needs_groups(model) and n not in skipped]),
         {name: texts for name, texts in warned.items() if texts},
@@ -251,11 +260,9 @@ class _ComparisonData:
         decided_by = self.folded.favorable, self.folded.threshold
         in_training |= decision_rates(fitted, data, data.groups, data, *decided_by)
         for values in (in_training, *validated):
-            if "rmse" in values:  # whatever deviance a model has
-                values["loss"] = values["rmse"]
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0
-        names, nan = ["loss", *SCORES, *WORDS, *RATES], float("nan")
+        names, nan = [*SCORES, *WORDS, *RATES], float("nan")
         held_out = np.array([[fold.get(name, nan) for name in names] for fold in validated])
         record: dict[str, Any] = {
             "uses_sensitive": uses_sensitive(fitted, data),
@@ -279,16 +286,19 @@ class _ComparisonData:
     def dependence(self, model: Any) -> Dependence:
         """Measure how a fitted model's predictions depend on S, in training."""
         data, predicted = self.data, predictions(model, self.data)
+        y, weight = observed(model, data)
         if self.task == "regression":
-            targets = response = observed(model, data)[0].astype(np.float64)[:, None]
-            family: Gaussian | Binomial = Gaussian()
+            targets = response = y.astype(np.float64)[:, None]
+            family: Family = Gaussian()
+        elif self.task == "survival":
+            response, targets, family = y, -np.log(y[:, :1]), Cox()
         else:
-            classes, codes = np.unique(data.y, return_inverse=True)
+            classes, codes = np.unique(y, return_inverse=True)
             response, predicted = codes[:, None].astype(np.float64), predicted[:, 1:]
             targets = (codes[:, None] == np.arange(1, len(classes))).astype(np.float64)
             family = Binomial()
         return dependence(
-            predicted, data.columns, targets, family.distance, response, data.groupings
+            predicted, data.columns, targets, family.distance, response, data.groupings, weight
         )
 
 
@@ -321,6 +331,9 @@ def _tested(name: str, model: Any, bounds: Floats) -> Floats:
 
 
 def _task(y: Any) -> str:
+    named = getattr(getattr(y, "dtype", None), "names", None)  # of a structured array
+    if named or (np.ndim(y) == 2 and np.shape(y)[1] == 2):
+        return "survival"
     values = np.asarray(y)
     if values.dtype.kind in "iuf" and len(np.unique(values)) > 2:
         return "regression"
@@ -345,11 +358,11 @@ def _parameters(model: Any) -> dict[str, Any]:
     return model.get_params(deep=False) if isinstance(model, LinearModel) else {}
 
 
-def _unconstrained(family: Any, options: dict[str, Any]) -> LinearModel:
-    """Return the model without a bound, of classes if there is no family."""
-    if family is None:
-        return FairRidgeClassifier(1.0, **options)
-    return FairRidgeRegressor(1.0, family=family, **options)
+def _unconstrained(task: str, family: Any, options: dict[str, Any]) -> LinearModel:
+    """Return the model without a bound."""
+    if task == "regression":
+        return FairRidgeRegressor(1.0, family=family, **options)
+    return (FairRidgeClassifier if task == "classification" else FairRidgeSurvival)(1.0, **options)
 
 
 def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
@@ -360,7 +373,9 @@ def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
 
 
 def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | None:
-    """Return the outcome that people want; None if none of several classes was named."""
+    """Return the outcome that people want; None of times, and if no class of several was named."""
+    if task == "survival":
+        return None
     if task == "regression":
         return favorable_outcome(favorable, response)
     classes = np.unique(np.asarray(y)).tolist()

@@ -24,6 +24,7 @@ SCORES = {
     "log_loss": ("Log-loss", False),
     "rmse": ("RMSE", False),
     "r_squared": ("R²", True),
+    "concordance": ("Concordance", True),
 }
 UNFAIRNESS = {
     **WORDS,
@@ -45,6 +46,7 @@ _ACCURACY = {
     "log_loss": ("log-loss", ".3f"),
     "rmse": ("RMSE", ".4g"),
     "r_squared": ("R²", ".3f"),
+    "concordance": ("concordance", ".3f"),
 }
 _FAIRNESS = {
     "share_of_means": ("means", ".1%"),
@@ -65,7 +67,8 @@ TABLES = {
     "In training": _BOUND | _TRAINING,
 }
 LEGEND = (
-    "r: the bound. means, η: shares of predicted means and of the linear predictor that S "
+    "r: the bound. concordance: share of pairs whose hazards are in the order of their events. "
+    "means, η: shares of predicted means and of the linear predictor that S "
     "explains. gap: largest difference of decisions between groups. ratio: lowest adverse impact "
     "ratio. TPR gap: largest difference of true positive rates between groups. max corr.: largest "
     "|correlation| "
@@ -84,8 +87,6 @@ class Comparison:
         The measurements.
     skipped : dict of str to str
         Models that do not apply, and why.
-    loss_name : str
-        What `loss` is.
     favorable : Favorable or None
         The outcome that impact ratios are about; None if none of several
         classes was named.
@@ -114,13 +115,12 @@ class Comparison:
     >>> X, y = credit.X[["Age", "Gender", "Duration"]], credit.y
     >>> from fairridge import compare
     >>> found = compare(X, y, sensitive="Gender", models=["FGRRM"], unfairness=0.01, cv=2)
-    >>> print(found.loss_name, found.favorable.label, len(found.records))
-    mean deviance GOOD 2
+    >>> print(found.favorable.label, len(found.records))
+    GOOD 2
     """
 
     records: tuple[dict[str, Any], ...]
     skipped: dict[str, str]
-    loss_name: str
     favorable: Favorable | None
     notes: tuple[str, ...] = ()
     warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -133,8 +133,8 @@ class Comparison:
         Columns: model, unfairness (the bound; NaN if a model has none),
         uses_sensitive (whether predictions need S) and status. Then on held-out
         rows, each the mean over the folds, followed by its standard error
-        (`…_error`) and by the same in training (`train_…`): loss; accuracy, auc
-        and log_loss of classes, rmse and r_squared of numbers; share_of_eta,
+        (`…_error`) and by the same in training (`train_…`): accuracy, auc
+        and log_loss of classes, rmse and r_squared of numbers, concordance of times; share_of_eta,
         share_of_means (R² on S, on held-out rows adjusted for chance; models
         known by their predictions only have no η) and decision_gap;
         selection_rate, lowest_selection_rate and highest_selection_rate of a
@@ -197,17 +197,17 @@ class Comparison:
         """Return which predictors have another sign than without a bound."""
         return [f"{name}, r = {r:g}: {flips_text(flips)}" for name, r, flips in self.sign_flips]
 
-    def plot(
-        self, measure: str = "share_of_means", score: str | None = None, ax: Any = None
-    ) -> Any:
+    def plot(self, measure: str | None = None, score: str | None = None, ax: Any = None) -> Any:
         """Draw the frontier: accuracy over unfairness, on held-out rows, with 95 % intervals.
 
         Parameters
         ----------
-        measure : str, default="share_of_means"
-            A fairness column of `to_frame()`; those in training have no intervals.
+        measure : str, optional
+            A fairness column of `to_frame()`; those in training have no intervals. By default
+            share_of_means, and of times share_of_eta.
         score : str, optional
-            A column of accuracy: by default accuracy of classes, rmse of numbers.
+            A column of accuracy: by default accuracy of classes, rmse of numbers, concordance
+            of times.
         ax : matplotlib Axes, optional
             Where to draw; by default on a new figure.
 
@@ -216,10 +216,13 @@ class Comparison:
         matplotlib.axes.Axes
             What was drawn on.
         """
+        if measure is None:
+            known = _known(self.records[0], "share_of_means")
+            measure = "share_of_means" if known else "share_of_eta"
         check_option("measure", measure, tuple(UNFAIRNESS))
-        known = tuple(name for name in SCORES if _known(self.records[0], name))
-        score = known[0] if score is None else score
-        check_option("score", score, known)
+        scores = tuple(name for name in SCORES if _known(self.records[0], name))
+        score = scores[0] if score is None else score
+        check_option("score", score, scores)
         curves = []
         for model in dict.fromkeys(record["model"] for record in self.records):
             points = [r for r in self.records if r["model"] == model and _known(r, measure)]

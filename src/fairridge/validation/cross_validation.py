@@ -15,7 +15,14 @@ from fairridge._notebook import lines_html, table_html
 from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
-from fairridge.data import as_table, columns_of, make_frame, weights
+from fairridge.data import (
+    as_table,
+    columns_of,
+    make_frame,
+    offset_arguments,
+    warn_of_order,
+    weights,
+)
 from fairridge.data.pipelines import split_pipeline
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
@@ -174,9 +181,9 @@ def cross_validate(
         X may be rows of `fairridge.sources`, which are divided at random (cv=k).
     unfairness : array-like
         The bounds r; the paper's by default.
-    cv : int or scikit-learn splitter, default=10
-        Number of folds, or an object with `split` such as `ShuffleSplit` for
-        hold-out. Folds are stratified if all models are classifiers.
+    cv : int, scikit-learn splitter or iterable of (train, test), default=10
+        Number of folds, an object with `split` such as `ShuffleSplit` for
+        hold-out, or positions as in `folds`. Folds are stratified if all models are classifiers.
     repeats : int, default=1
         How often to draw new folds.
     folds : list of (train, test), or list of such lists, optional
@@ -347,7 +354,9 @@ class FoldedData:
         **division: Any,
     ) -> FoldedData:
         """Divide the rows, for models that are validated on the same folds."""
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
+        warn_of_order(X=X, y=y, **beside, **offset_arguments(offset))
+        n = X.shape[0] if hasattr(X, "shape") else as_table(X).shape[0]
         weight = weights(sample_weight, n)
         kept = None if weight is None or weight.all() else np.flatnonzero(weight)
         repeated = make_folds(models=models, n=n, y=y, kept=kept, **division)
@@ -399,12 +408,9 @@ class FoldedData:
             )
         sensitive: Any = getattr(last, "sensitive", None)
         missing: Any = getattr(last, "missing", "error")
-        data = ForeignData.of(
+        return ForeignData.of(
             self.X, self.y, self.sensitive_features, sensitive, self.sample_weight, missing
-        )
-        if self.sample_weight is None or self.sample_weight.all():
-            return data
-        return data.take(np.flatnonzero(self.sample_weight))
+        ).weighted
 
 
 def _linear_folds(

@@ -64,7 +64,7 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
     deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
     measures = {"loss": loss(family, deviance, size(family, response, weight))}
     if family.reads == "times":
-        return measures | {"concordance": _concordance(response, eta[:, 0], weight)}
+        return measures | {"concordance": concordance(response, eta[:, 0], weight)}
     if family.reads == "numbers":
         mean = family.mean(by_predictor)[:, 0]
         return measures | regression_scores(response[:, 0], mean, weight)
@@ -123,7 +123,8 @@ def classification_scores(
     }
 
 
-def _concordance(response: Floats, eta: Floats, weight: Floats) -> float:
+def concordance(response: Floats, eta: Floats, weight: Floats) -> float:
+    """Return the concordance of times and events with log hazard ratios; NaN without pairs."""
     try:
         return concordance_index(response[:, 0], response[:, 1], eta, weight)
     except ValueError:  # no two rows can be compared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ def make_folds(
     are classifiers. Rows that are not `kept`, since they have no weight, are absent,
     and the positions are those among the rows kept.
     """
+    if folds is None and isinstance(cv, Iterable) and not isinstance(cv, str):
+        folds = [list(cv)]  # splits as scikit-learn takes them
     if folds is not None:
         lists = _given_folds(folds, n)
         return lists if kept is None else [_among(kept, n, each) for each in lists]
@@ -66,8 +68,8 @@ def make_folds(
         return [_checked(list(cv.split(rows, y)), n) for _ in range(repeats)]
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool) or not 2 <= cv <= n:
         raise ValueError(
-            f"cv={cv!r} must be a number of folds from 2 to the number of rows, {n}, or an object "
-            "with split()."
+            f"cv={_shortened(cv)} must be a number of folds from 2 to the number of rows, {n}, an "
+            "object with split(), or a list of pairs (train, test)."
         )
     # Without a response the models say what they miss.
     stratified = y is not None and all(is_classifier(model) for model in models.values())

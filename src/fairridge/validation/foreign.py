@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, Table, as_table, dense_columns, make_frame
+from fairridge.data import Levels, Table, as_table, dense_columns, index_of, make_frame
 from fairridge.data.classes import models_first
 from fairridge.data.columns import MISSING, Missing, encode_columns
 from fairridge.data.design import locate_sensitive
@@ -52,7 +53,7 @@ class ForeignData:
 
     # As in `fit`; S is None if it is in X.
     X: Any
-    y: NDArray[Any]
+    y: NDArray[Any]  # of survival models times and events, of shape (n, 2)
     S: Any
     attributes: Table  # sensitive attributes
     columns: Floats  # the same, encoded, of shape (n, q)
@@ -103,6 +104,18 @@ class ForeignData:
         )
 
     @property
+    def of_times(self) -> bool:
+        """Whether responses are times and events."""
+        return self.y.ndim == 2
+
+    @property
+    def weighted(self) -> ForeignData:
+        """The rows with a positive weight."""
+        if self.sample_weight is None or self.sample_weight.all():
+            return self
+        return self.take(np.flatnonzero(self.sample_weight))
+
+    @property
     def weights(self) -> Floats:
         """Weights, ones if none were given."""
         return np.ones(len(self.y)) if self.sample_weight is None else self.sample_weight
@@ -126,6 +139,9 @@ class ForeignData:
     def beside(self, model: Any) -> dict[str, Any]:
         """Return what `fit` takes beside X and y."""
         given = fit_arguments(model, sensitive_features=self.S, sample_weight=self.sample_weight)
+        last = split_pipeline(model)[1]
+        if self.sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
+            raise TypeError(f"the fit of a {type(last).__name__} takes no sample_weight")
         return given | self._shift(model)
 
     def _shift(self, model: Any) -> dict[str, Floats]:
@@ -143,7 +159,8 @@ class ForeignData:
     def with_attributes_of(self, other: ForeignData) -> ForeignData:
         """Return these rows with the attributes of others, as models read them."""
         if self.S is not None:
-            return replace(self, S=other.S)
+            index = index_of(self.S)
+            return replace(self, S=other.S if index is None else other.S.set_axis(index))
         return replace(self, X=with_columns_of(self.X, other.X, self.positions))
 
 
@@ -169,7 +186,7 @@ def like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
     if table.backend is None:
         return np.column_stack([column.astype(object) for column in columns])
     names = [table.label(k) for k in range(table.shape[1])]
-    return make_frame(dict(zip(names, columns, strict=True)), table.backend)
+    return make_frame(dict(zip(names, columns, strict=True)), table.backend, index_of(table))
 
 
 @of_parts()
@@ -219,6 +236,8 @@ def decision_rates(
     threshold: float | None = None,
 ) -> dict[str, float]:
     """Compare the decisions of a fitted model between groups of the rows `data`."""
+    if data.of_times:
+        return {}
     predicted, classes = predictions(model, data), model.classes_ if is_classifier(model) else None
     code = favorable_code(favorable, classes)
     rates = DecisionRates(groups, code, threshold, data.amounts)
@@ -278,6 +297,13 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
     # Probabilities of two classes say the same twice.
     columns = columns[:, 1:] if columns.shape[1] == 2 else columns
     span = sensitive_span(data.columns, weight)
+    if data.of_times:
+        if predicted.ndim != 1:
+            raise TypeError(f"a {type(model).__name__} predicts no log hazard ratios")
+        share = share_explained(columns, span, weight, adjusted=adjusted)
+        undefined = dict.fromkeys(("loss", "share_of_means"), evaluate.NAN)
+        concordance = evaluate.concordance(data.y, predicted, weight)
+        return undefined | {"share_of_eta": share, "concordance": concordance}
     shares = {"share_of_means": columns}
     if isinstance(model, LinearModel):
         eta = model._linear_predictor(data.X, data.S, None)

@@ -30,7 +30,7 @@ class ScoredRows:
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, S: Any, weight: Any, offset: Any = None) -> ScoredRows:
         """Read rows; models other than fair ridge models get them as they came."""
-        inputs = read_inputs(X, S, weight, offset)
+        inputs = read_inputs(X, S, weight, offset, y)
         sensitive: Any = getattr(model, "sensitive", None)
         if isinstance(model, LinearModel):
             return cls(inputs, y, inputs.table, inputs.attributes, sensitive)

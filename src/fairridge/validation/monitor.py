@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
-from fairridge.data import as_table, weights
+from fairridge.data import as_table, warn_of_order, weights
 from fairridge.data.pipelines import split_pipeline
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.families.links import LARGEST_EXPONENT
@@ -206,6 +206,8 @@ class Monitor:
         if isinstance(self._last, FairStacking):
             rows = self._last.layer_inputs(X, sensitive_features=sensitive_features)
             X, sensitive_features = rows["X"], rows["sensitive_features"]
+        beside = {"sample_weight": sample_weight, "exposure": exposure}
+        warn_of_order(X=X, y=y, sensitive_features=sensitive_features, offset=offset, **beside)
         n = as_table(X, sparse=True).shape[0]
         given, watched = weights(sample_weight, n), self._watched
         shift = watched.shift(offset, exposure, n)

@@ -17,7 +17,7 @@ from fairridge.data import (
     require_offsets,
 )
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.table import labels
+from fairridge.data.table import labels, require_known
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import bounded_measure
 from fairridge.export import LinearForm, linear_form
@@ -124,12 +124,7 @@ class Watched:
                 "the monitor needs to know which rows these are; pass y once it is known."
             )
         known = labels(y, n_rows, "y")
-        strange = [value for value in np.unique(known).tolist() if value not in self.form.labels]
-        if strange:
-            raise ValueError(
-                f"y has the label {strange[0]!r}, which is not a class of this model: these are "
-                f"{', '.join(map(repr, self.form.labels))}."
-            )
+        require_known(known, self.form.labels)
         return np.asarray(known == self.positive)
 
     def values(self, X: Any, sensitive_features: Any, shift: Floats | None) -> Floats:

@@ -116,7 +116,7 @@ def read_case(
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
     fresh = as_fitted(model)
     require_one_bound(fresh, "a report")
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    inputs = read_inputs(X, sensitive_features, sample_weight, offset, y)
     if hasattr(model, "deviance_"):
         require_offsets(model._fitted.offsets, offset, type(model).__name__)
     with warnings.catch_warnings(record=True) as caught:

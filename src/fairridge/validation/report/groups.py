@@ -35,7 +35,7 @@ from fairridge.metrics.audit import (
 )
 from fairridge.metrics.groups import crossing
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.metrics.outcomes import Outcomes
+from fairridge.metrics.outcomes import Outcomes, counts, nowhere_negative
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportSettings
@@ -94,6 +94,12 @@ class ReportRows:
         """What to add: a gaussian response has the offset taken off, and readers want it back."""
         offset = self.inputs.offset
         return offset if offset is not None and self.family.least_squares else 0.0
+
+    @property
+    def amounts(self) -> bool:
+        """Whether responses are positive by their family, or counts of a model without one."""
+        unknown = self.design is None and not self.labels
+        return self.family.link == "log" or (unknown and counts(self.numbers))
 
     @property
     def numbers(self) -> Floats | None:
@@ -310,6 +316,7 @@ def _outcomes(
             wanted,
             labels,
             rule.top,
+            amounts=audience.amounts and nowhere_negative(score, response),
         )
 
     decided = selected[k] if rule.words else None

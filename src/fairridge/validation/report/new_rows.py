@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._typing import Floats
 from fairridge.data import Design, Rows, name_of, require_offsets
 from fairridge.data.classes import labels_by_code
-from fairridge.data.table import labels
+from fairridge.data.table import labels, require_known
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import bounded_measure
@@ -46,7 +46,7 @@ def gather_new_rows(
     check_is_fitted(model)
     facts = model._fitted
     require_one_bound(facts.settings, "a report")
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset)
+    inputs = read_inputs(X, sensitive_features, sample_weight, offset, y)
     require_offsets(facts.offsets, offset, type(model).__name__)
     design, needs_sensitive = facts.design, bool(facts.traits.needs_sensitive)
     # Columns as they came are compared with those at fit; the model reads what maps make of them.
@@ -110,13 +110,8 @@ def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
         return replace(model._fitted.read_response(y, inputs), family=model.family_)
     classes = labels_by_code(model)
     truth = labels(y, inputs.n_given, "y", inputs.keep)
+    require_known(truth, classes.tolist())
     places = {label: k for k, label in enumerate(classes.tolist())}
-    for label in np.unique(truth).tolist():
-        if label not in places:
-            known = ", ".join(map(repr, classes.tolist()))
-            raise ValueError(
-                f"y has the class {label!r}, which was not there at fit; the classes are {known}."
-            )
     codes = np.array([[float(places[label])] for label in truth.tolist()])
     several = (codes == np.arange(len(classes))).astype(np.float64)
     return Response(model.family_, codes, several if len(classes) > 2 else codes, classes)

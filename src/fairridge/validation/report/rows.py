@@ -73,7 +73,8 @@ def measure_folds(
     for fold in folds:
         if not _can_be_fitted(training, fold[0]):
             raise ValueError(
-                "the training rows of a fold lack a class, or events; use fewer folds: cv=…"
+                "the training rows of a fold lack a class, events, or a response other than 0; "
+                "use fewer folds: cv=…"
             )
         train, test = training.fold(*fold)
         fold_problem, solutions = _solve(model, training, problem, train, bounds)
@@ -163,14 +164,14 @@ def _solve(
 
 
 def _can_be_fitted(training: Training, rows: Integers) -> bool:
-    """Whether some rows have every class, events, or a response that varies."""
+    """Whether some rows have every class, events, or counts and amounts other than 0."""
     values = _rows_of(training).response[rows]
     classes = training.response.classes
     if classes is not None:
         return len(np.unique(values[:, 0])) == len(classes)
     if training.response.family.reads == "times":
         return bool(values[:, 1].any())
-    return bool(np.ptp(values[:, 0]) > 0.0)
+    return training.response.family.least_squares or bool(values[:, 0].any())
 
 
 def _rows_of(training: Training) -> MemoryEngine:

@@ -167,6 +167,9 @@ def inference_of(case: Case) -> dict[str, Any]:
     known: dict[str, Any] = {"certificate": case.solutions[case.chosen].certificate}
     if not hasattr(type(model), "inference"):
         return known | {"no_inference": f"{type(model).__name__} has no standard errors."}
+    response = case.training.response
+    if response.family.reads == "numbers" and np.ptp(response.values[:, 0]) == 0.0:
+        return known | {"no_inference": "the response is constant, and nothing explains it."}
     try:
         with threads_for_passes(case.training.engine, case.training.response.family):
             inference = inference_on(model, case.training, cast(PenalizedProblem, case.problem))

@@ -105,6 +105,7 @@ def _tenths(contents: Audited) -> list[Html]:
     audit = contents.main.audits[contents.chosen]
     if audit.kind != "regression" or not audit.tenths:
         return []
+    of_amounts = np.isfinite(audit.overall.predicted_over_observed.value)
     rows = [
         [
             f"{number(tenth.low)} to {number(tenth.high)}",
@@ -117,7 +118,7 @@ def _tenths(contents: Audited) -> list[Html]:
                                       shares=False)),
             ),
             number(tenth.calibration),
-            ratio(tenth.predicted_over_observed),
+            ratio(tenth.predicted_over_observed) if of_amounts else MISSING,
         ]
         for tenth in audit.tenths
     ]  # fmt: skip

@@ -87,10 +87,10 @@ def shown_calibration(audit: Audit, value: float) -> str:
 
 
 def means_texts(audit: Audit) -> list[str]:
-    """Say how far the means of counts or amounts are apart; nothing for other responses."""
+    """Say how far the means of numbers are apart: by ratios of counts and amounts."""
     known = [part for part in audit.attributes if math.isfinite(part.mean_ratio.value)]
     if not known:
-        return []
+        return _differences(audit)
     part = min(known, key=lambda each: each.mean_ratio.value)
     groups = [group for group in part.groups if not group.small]
     low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
@@ -103,6 +103,25 @@ def means_texts(audit: Audit) -> list[str]:
         observed = low.mean_response.value / high.mean_response.value
         texts.append(f"Observed means of these two groups have the ratio {ratio(observed)}.")
     return texts
+
+
+def _differences(audit: Audit) -> list[str]:
+    """Say how far the means of numbers are apart that have no ratios; nothing of classes."""
+    parts = [part for part in audit.attributes if math.isfinite(part.mean_difference.value)]
+    if audit.kind == "classification" or not parts:
+        return []
+    part = max(parts, key=lambda each: each.mean_difference.value)
+    groups = [group for group in part.groups if not group.small]
+    low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
+    apart, observed = part.mean_difference, high.mean_response.value - low.mean_response.value
+    if apart.value == 0.0 or not math.isfinite(observed):  # log hazard ratios have no responses
+        return []
+    return [
+        f"The mean prediction of {part.attribute} {low.group} is {number(apart.value)} below that "
+        f"of {high.group} (interval {number(apart.low)} to {number(apart.high)}), the largest "
+        "difference of two groups.",
+        f"Observed means of these two groups differ by {number(observed)}.",
+    ]
 
 
 def interval_text(audit: Audit) -> str:

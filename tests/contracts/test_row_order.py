@@ -1,0 +1,180 @@
+"""Rows are paired by position; a warning says if row labels suggest another order."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from fairridge import (
+    BarycenterRegressor,
+    FairRidgeRegressor,
+    FairStackingRegressor,
+    Monitor,
+    audit,
+    choose_bound,
+    compare,
+    cross_validate,
+    report,
+)
+from fairridge.exceptions import DataWarning
+from fairridge.export import relativities
+from fairridge.rules import MeanGap
+
+N = 240
+
+
+def make():
+    """Return X with S in it, y, weights and exposures, all with the same labels."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, N)
+    X = pd.DataFrame({"g": np.where(group, "a", "b"), "x": rng.normal(size=N) + group})
+    y = pd.Series(np.exp(0.3 * X["x"] + 0.5 * group + 0.5 * rng.normal(size=N)), name="y")
+    weight = pd.Series(rng.uniform(0.5, 2.0, N))
+    labels = rng.permutation(N)
+    return [data.set_axis(labels) for data in (X, y, weight)]
+
+
+X, Y, W = make()
+SHUFFLED = np.random.default_rng(1).permutation(N)
+MODEL = FairRidgeRegressor(0.05, sensitive="g").fit(X, Y)
+RATES = FairRidgeRegressor(0.05, sensitive="g", family="gamma", definition="mean-parity")
+STACK = FairStackingRegressor(unfairness=0.05, sensitive="g", cv=2, random_state=0)
+OWN = {"unfairness": [0.1], "cv": 2}
+HALF, REST = slice(None, N // 2), slice(N // 2, None)
+
+CALLS = {
+    "fit": lambda X, y, w: FairRidgeRegressor(0.05, sensitive="g").fit(X, y),
+    "fit, weights": lambda X, y, w: FairRidgeRegressor(0.05, sensitive="g").fit(
+        X, np.asarray(y), sample_weight=w
+    ),
+    "fit, exposure": lambda X, y, w: RATES.fit(X, np.asarray(y), exposure=w),
+    "score": lambda X, y, w: MODEL.score(X, y),
+    "path": lambda X, y, w: FairRidgeRegressor(sensitive="g").path(X, y, unfairness=[0.1]),
+    "inference": lambda X, y, w: MODEL.inference(X, np.asarray(Y), sample_weight=0.0 * w + 1.0),
+    "stack": lambda X, y, w: STACK.fit(X, y),
+    "barycenter": lambda X, y, w: BarycenterRegressor(sensitive="g").fit(X, y),
+    "audit": lambda X, y, w: audit(y, MODEL.predict(X), sensitive_features=X["g"]),
+    "audit, weights": lambda X, y, w: audit(
+        None, MODEL.predict(X), sensitive_features=X["g"], sample_weight=w
+    ),
+    "report": lambda X, y, w: report(MODEL, X, y, new_rows=True),
+    "monitor": lambda X, y, w: Monitor(MODEL).update(X, sample_weight=w),
+    "cross_validate": lambda X, y, w: cross_validate(MODEL, X, y, **OWN),
+    "compare": lambda X, y, w: compare(X, y, sensitive="g", models=["FRRM"], cv=2),
+    "relativities": lambda X, y, w: relativities(
+        RATES.fit(np_like(X), np.asarray(y)), X, np.asarray(y), sample_weight=w
+    ),
+    "choose_bound": lambda X, y, w: choose_bound(
+        FairRidgeRegressor(sensitive="g"), X[HALF], y[HALF], X[REST], np.asarray(y)[REST],
+        rule=MeanGap(3.0), unfairness=[0.5],
+    ),
+}  # fmt: skip
+
+
+def np_like(X):
+    """Return the same columns with labels that nothing else has."""
+    return X.set_axis([f"row {k}" for k in range(len(X))])
+
+
+def warned(call, *data):
+    """Return the warnings of row labels."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*data)
+    return [str(w.message) for w in caught if "in another order" in str(w.message)]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_labels_in_another_order_are_warned_of(name):
+    call = CALLS[name]
+    assert warned(call, X, Y, W) == []
+    half = SHUFFLED[SHUFFLED < N // 2], SHUFFLED[SHUFFLED >= N // 2]
+    order = np.concatenate(half)  # within halves, for calls that have two parts
+    found = warned(call, X, Y.iloc[order], W.iloc[order])
+    assert found
+    assert "Rows are paired by position" in found[0]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [range(N), range(N, 2 * N), [f"p{k}" for k in range(N)], pd.RangeIndex(0, 2 * N, 2)],
+    ids=["own", "next", "names", "even"],
+)
+def test_other_labels_are_ignored(index):
+    plain = X.reset_index(drop=True)
+    call = CALLS["fit"]
+    assert warned(call, plain, Y.set_axis(pd.Index(index)), None) == []
+
+
+def test_arrays_and_polars_have_no_labels():
+    call = CALLS["fit"]
+    assert warned(call, X, Y.iloc[SHUFFLED].to_numpy(), None) == []
+    assert warned(call, pl.from_pandas(X.reset_index(drop=True)), Y.iloc[SHUFFLED], None) == []
+
+
+def test_the_warning_says_how_to_align():
+    y = Y.iloc[SHUFFLED]
+    (text,) = warned(CALLS["fit"], X, y, None)
+    assert text.startswith("y has the index labels of X in another order")
+    assert "y.loc[X.index]" in text
+    assert "y.reset_index(drop=True)" in text
+    assert warned(CALLS["fit"], X, y.loc[X.index], None) == []
+    assert warned(CALLS["fit"], np_like(X), y.reset_index(drop=True), None) == []
+    with pytest.warns(DataWarning, match="y and sample_weight have the index labels of X"):
+        FairRidgeRegressor(0.05, sensitive="g").fit(X, y, sample_weight=W.iloc[SHUFFLED])
+
+
+@pytest.mark.parametrize("shift", ["2020-01-01", ("a", 1), "text"])
+def test_labels_of_any_type(shift):
+    index = {
+        "2020-01-01": pd.date_range("2020-01-01", periods=N),
+        ("a", 1): pd.MultiIndex.from_product([["a", "b"], range(N // 2)]),
+        "text": pd.Index([f"p{k}" if k % 2 else k for k in range(N)]),
+    }[shift]
+    one, other = X.set_axis(index), Y.set_axis(index)
+    assert warned(CALLS["fit"], one, other, None) == []
+    assert len(warned(CALLS["fit"], one, other.iloc[SHUFFLED], None)) == 1
+
+
+def test_predictions_compare_x_with_sensitive_features():
+    S, rest = X["g"], X[["x"]]
+    model = FairRidgeRegressor(0.05).fit(rest, Y, sensitive_features=S)
+    predict = model.predict
+    assert warned(lambda: predict(rest, sensitive_features=S)) == []
+    assert len(warned(lambda: predict(rest, sensitive_features=S.iloc[SHUFFLED]))) == 1
+
+
+@pytest.mark.parametrize("passthrough", [False, True])
+@pytest.mark.parametrize("apart", [False, True])
+def test_stacks_of_shuffled_frames_say_nothing(apart, passthrough):
+    S, given = (X["g"], X[["x"]]) if apart else (None, X)
+    model = FairStackingRegressor(
+        unfairness=0.05,
+        sensitive=None if apart else "g",
+        cv=2,
+        random_state=0,
+        passthrough=passthrough,
+    )
+
+    def use():
+        model.fit(given, Y, sensitive_features=S).predict(given, sensitive_features=S)
+        model.score(given, Y, sensitive_features=S)
+        model.inference(given, Y, sensitive_features=S)
+
+    assert warned(use) == []
+
+
+def test_comparisons_of_shuffled_frames_say_nothing():
+    S = X[["x"]].assign(g=X["g"])  # a number, which is cut for models that need groups
+    Z = pd.DataFrame({"z": np.arange(N) % 7}, index=X.index)
+    found = []
+
+    def use():
+        found.append(compare(Z, Y, sensitive_features=S, models=["FRRM", "barycenter"], cv=2))
+
+    assert warned(use) == []
+    assert not any(
+        "another order" in text for texts in found[0].warnings.values() for text in texts
+    )
