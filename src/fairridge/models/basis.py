@@ -37,12 +37,9 @@ from fairridge.solvers.spectrum import (
     RANK_TOLERANCE,
     TINY,
     Spectrum,
-    solve_upper,
     spectrum_of,
 )
 
-# Steps of the method of powers: to about a tenth.
-POWER_STEPS = 20
 # Share of a response that, left by all columns, has lost its digits in the scatter matrix.
 RESIDUAL_TOLERANCE = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
@@ -137,10 +134,10 @@ def _condition(R: Floats, n_targets: int) -> float:
 
 
 def _condition_of_triangle(root: Floats) -> float:
-    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²).
+    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²) if that will do.
 
     LAPACK's estimate is of sums of absolute values, and up to k² times as large. For hundreds
-    of levels it would send most data back to the rows, so that powers decide.
+    of levels it would send most data back to the rows, so that singular values decide.
     """
     if not root.size:
         return 1.0
@@ -150,17 +147,7 @@ def _condition_of_triangle(root: Floats) -> float:
     # Smaller reciprocals have no square in floating point.
     estimate = np.inf if reciprocal < np.sqrt(TINY) else float(reciprocal) ** -2
     undecided = CONDITION_LIMIT < estimate <= CONDITION_LIMIT * len(root) ** 2
-    return _condition_by_powers(root) if undecided else estimate
-
-
-def _condition_by_powers(root: Floats) -> float:
-    """Estimate the same by the method of powers, for rootᵀroot and for its inverse."""
-    largest = smallest = np.random.default_rng(0).standard_normal(len(root))
-    for _ in range(POWER_STEPS):
-        largest = root.T @ (root @ (largest / np.linalg.norm(largest)))
-        smallest = smallest / np.linalg.norm(smallest)
-        smallest = solve_upper(root, solve_upper(root, smallest, transposed=True))
-    return float(np.linalg.norm(largest) * np.linalg.norm(smallest))
+    return float(np.linalg.cond(root)) ** 2 if undecided else estimate
 
 
 @dataclass(frozen=True)

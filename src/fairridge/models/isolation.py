@@ -34,8 +34,6 @@ MAX_WEIGHT_SHARE = 0.01
 SUM_TOLERANCE = 1e-9
 # Rows of every outcome that are looked at first: two outcomes among them clear a level.
 SAMPLED_ROWS = 512
-# Precision of a step of η.
-STEP_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -405,7 +403,7 @@ def _step_of_classes(eta: Floats, weight: Floats, outcome: int, totals: Floats) 
 
     # At the start no row has more than the mean. From there the logarithms are nearly linear.
     start = log_totals - np.log(weight.sum()) - log_odds.max(axis=0)
-    found = root(excess, start, tol=STEP_TOLERANCE).x
+    found = root(excess, start, tol=1e-12).x
     step = np.insert(found, outcome, 0.0)
     return step - step.mean()
 
@@ -425,4 +423,4 @@ def _step_to(mean: Callable[[Floats], Floats], eta: Floats, weight: Floats, tota
     reach = 1.0 + abs(math.log(total / weight.sum()))
     with np.errstate(over="ignore"):
         ends = -eta.max() - reach, reach - eta.min()
-        return float(brentq(excess, *ends, xtol=STEP_TOLERANCE))
+        return float(brentq(excess, *ends))

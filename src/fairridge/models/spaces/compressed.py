@@ -40,9 +40,6 @@ from fairridge.models.spaces.base import Space
 from fairridge.models.spaces.wide_columns import WideColumns, WideSpectrum, decorrelated
 from fairridge.solvers.spectrum import CONDITION_LIMIT, EPS, LENGTH_TOLERANCE, Spectrum, spectrum_of
 
-# Sweeps over the columns before features are known.
-SWEEPS = 2
-
 
 @dataclass(frozen=True)
 class FeatureSpace(Space, ABC):
@@ -171,7 +168,7 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
         explained=explained_share(columns.squares, squares[q:last]),
     )
     features = engine.with_predictors(left * values / root)
-    features.passes = SWEEPS
+    features.passes = 2  # over the columns: their statistics, and G
     basis = of_features(original, values)
     return Compression(features, basis, engine, original, columns, left / values)
 
