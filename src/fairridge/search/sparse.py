@@ -15,22 +15,14 @@ from fairridge.models.spaces.newton_direction import SparseModel, relative_lengt
 from fairridge.search.fold_starts import FoldStart
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
 
-# Length of a Newton step, relative to γ, that is left alone,
-CLOSE = 1e-11
-# and that may be left alone if it has stopped shrinking: rounding.
-ROUNDING = 1e-7
-# Residual at which conjugate gradients stop: a gaussian model is done then, others step again.
-EXACT, INEXACT = 1e-13, 1e-4
-# The same for a step that is only measured, since it seems to be negligible.
-MEASURED = 1e-2
-# Far from a minimum a Newton step is not worth more digits than this part of its length,
+# Length of a Newton step, relative to γ, that is left alone; and what may be left if steps have
+# stopped shrinking, since that is rounding.
+CLOSE, ROUNDING = 1e-11, 1e-7
+# Far from a minimum a Newton step is not worth more digits than this part of its length, nor are
+# steps longer than it worth a search for the bound.
 FORCING = 0.1
-# nor a search for the bound before steps have become as short as this.
-FAR = 1e-2
 # Products of conjugate gradients per direction, rounds of growth, and steps per round.
 MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
-# Rounds that steps may take to become half as long.
-PATIENCE = 2
 
 
 class SparseProblem(PenalizedProblem):
@@ -55,7 +47,7 @@ class SparseProblem(PenalizedProblem):
         self.space, self.inner = features, problem_in(features)
         self.family, self.definition = self.inner.family, self.inner.definition
         self.settings = self.inner.settings
-        self._grow_from_nothing()
+        self._grow(self.inner.solved_at(np.array([np.inf])), {})  # what the null model lacks
 
     def _set_up(self, features: SparseFeatures, models: Iterable[tuple[Fit, float]] = ()) -> None:
         """Continue in other features, from models in those before and their values.
@@ -83,7 +75,8 @@ class SparseProblem(PenalizedProblem):
             fits = [_in_features(solution.fit) for solution in solutions]
             values = {solution.fit.lambda_: solution.achieved for solution in solutions}
             lengths.append(self._grown(fits + self.inner.references, values))
-            if lengths[-1] <= CLOSE or _is_rounding(lengths):
+            stopped_shrinking = lengths[-1] > 0.5 * min(lengths[:-1], default=np.inf)
+            if lengths[-1] <= (ROUNDING if stopped_shrinking else CLOSE):
                 return solutions
         return [
             replace(solution, choice=replace(solution.choice, status="not-converged"))
@@ -129,7 +122,7 @@ class SparseProblem(PenalizedProblem):
         length = first = self._grow(fits, values)
         lambda_ = np.array([fit.lambda_ for fit in fits])
         for _ in range(MOST_ROUNDS):
-            if length <= FAR:
+            if length <= FORCING:
                 break
             length = self._grow(self.inner.solved_at(lambda_), values)
         return first
@@ -154,17 +147,6 @@ class SparseProblem(PenalizedProblem):
             self._set_up(grown, known if len(values) == 1 else ())
         return longest
 
-    def _grow_from_nothing(self) -> None:
-        """Begin with the direction in which the null model lacks most."""
-        rows, m = self.space.whole.rows, self.family.n_predictors
-        intercepts = self.space.whole.initial_intercepts(self.family)
-        eta = np.tile(intercepts, (rows.n_rows, 1))
-        if rows.offset is not None:
-            eta += rows.offset[:, None]
-        model = self._model(eta, np.zeros((len(self.space.directions), m)), 0.0)
-        step, _ = self._step(model)
-        self._set_up(self.space.grown(step))
-
     def _worst(self, fits: list[Fit]) -> list[Fit]:
         """Return the fit that lacks most of every neighborhood: the worst of all are neighbors."""
         lacking = np.array([self._model_of(fit).lacks for fit in fits])
@@ -175,8 +157,9 @@ class SparseProblem(PenalizedProblem):
     def _step(self, model: SparseModel) -> tuple[Floats, float]:
         """Return a Newton step, and its length relative to γ."""
         about = model.lacks
-        best = EXACT if self.family.least_squares else max(INEXACT, FORCING * about)
-        tol = min(max(best, EXACT / about), MEASURED) if about > 0.0 else MEASURED
+        # Errors of a step shrink with its square, but for least squares it is the last.
+        best = 0.0 if self.family.least_squares else FORCING * about
+        tol = min(max(best, FORCING * CLOSE / about), FORCING) if about > 0.0 else FORCING
         step, count = model.newton_step(tol=tol, most=MOST_PRODUCTS)
         self.space.engine.passes += count
         return step, relative_length(step, model.gamma)
@@ -223,8 +206,3 @@ def _in_features(fit: Fit) -> Fit:
     """Return a model in the features that it was solved in."""
     assert fit.features is not None
     return fit.features
-
-
-def _is_rounding(lengths: list[float]) -> bool:
-    """Whether steps are short, and have long stopped becoming shorter."""
-    return len(lengths) > PATIENCE and 2.0 * lengths[-1] > min(lengths[:-PATIENCE]) <= ROUNDING

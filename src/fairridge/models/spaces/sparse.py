@@ -27,10 +27,7 @@ from fairridge.models.spaces.compressed import (
     sensitive_basis,
 )
 from fairridge.models.spaces.sparse_columns import Numbers, SparseColumns, SparseSpectrum
-from fairridge.solvers.spectrum import LENGTH_TOLERANCE, Spectrum
-
-# Length of a direction, relative to the longest, that is left for a later step.
-STEP_TOLERANCE = 1e-3
+from fairridge.solvers.spectrum import COLLINEARITY_TOLERANCE, LENGTH_TOLERANCE, Spectrum
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class SparseFeatures(FeatureSpace):
         for _ in range(2):  # twice is enough for orthogonality
             more = more - Q @ (Q.T @ more)
         new, lengths, _ = np.linalg.svd(more, full_matrices=False)
-        new = new[:, lengths > STEP_TOLERANCE * lengths[0]]
+        new = new[:, lengths > COLLINEARITY_TOLERANCE * lengths[0]]
         values: Floats = np.asarray(self.engine.rows.predictors[0].values)  # type: ignore[union-attr]
         values = np.hstack([values, self.columns.outside(self.columns.times(new))])
         features = self._in_features(np.hstack([Q, new]), values)
