@@ -12,14 +12,12 @@ from fairridge.fairness import Definition
 from fairridge.models import Fit
 from fairridge.models.spaces import Space, SparseFeatures
 from fairridge.models.spaces.newton_direction import SparseModel, relative_length
-from fairridge.search.fold_starts import FoldStart
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
 
 # Length of a Newton step, relative to γ, that is left alone; and what may be left if steps have
 # stopped shrinking, since that is rounding.
 CLOSE, ROUNDING = 1e-11, 1e-7
-# Far from a minimum a Newton step is not worth more digits than this part of its length, nor are
-# steps longer than it worth a search for the bound.
+# Far from a minimum a Newton step is not worth more digits than this part of its length.
 FORCING = 0.1
 # Products of conjugate gradients per direction, rounds of growth, and steps per round.
 MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
@@ -47,25 +45,7 @@ class SparseProblem(PenalizedProblem):
         self.space, self.inner = features, problem_in(features)
         self.family, self.definition = self.inner.family, self.inner.definition
         self.settings = self.inner.settings
-        self._grow(self.inner.solved_at(np.array([np.inf])), {})  # what the null model lacks
-
-    def _set_up(self, features: SparseFeatures, models: Iterable[tuple[Fit, float]] = ()) -> None:
-        """Continue in other features, from models in those before and their values.
-
-        Models found so far keep their features.
-        """
-        before, self.space, self.inner = self.space, features, self._problem_in(features)
-        q, basis = len(features.basis.center_sensitive), features.basis
-        starts = []
-        for fit, value in models:
-            _, intercepts, raw = fit.place
-            of_features = raw[:, q:] @ before.directions.T @ features.directions
-            raw = np.column_stack([intercepts, raw[:, :q], of_features])
-            place = fit.lambda_ / basis.weight
-            starts.append(
-                FoldStart.at(features.engine, self.family, basis.center, raw, place, value)
-            )
-        self.inner.start_near(starts)
+        self._grow(self.inner.solved_at(np.array([np.inf])))  # what the null model lacks
 
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound: in features, until these suffice for all."""
@@ -73,8 +53,7 @@ class SparseProblem(PenalizedProblem):
         for _ in range(MOST_ROUNDS):
             solutions = self.inner.solve(bounds)
             fits = [_in_features(solution.fit) for solution in solutions]
-            values = {solution.fit.lambda_: solution.achieved for solution in solutions}
-            lengths.append(self._grown(fits + self.inner.references, values))
+            lengths.append(self._grow(fits + self.inner.references))
             stopped_shrinking = lengths[-1] > 0.5 * min(lengths[:-1], default=np.inf)
             if lengths[-1] <= (ROUNDING if stopped_shrinking else CLOSE):
                 return solutions
@@ -114,20 +93,7 @@ class SparseProblem(PenalizedProblem):
         """Return columns that separate the responses, each with its largest coefficient."""
         return self.inner.separating_columns(fits)
 
-    def _grown(self, fits: list[Fit], values: dict[float, float]) -> float:
-        """Grow until features suffice for some digits at these λ; return the first length.
-
-        Fits at given λ cost fewer passes than a search for them.
-        """
-        length = first = self._grow(fits, values)
-        lambda_ = np.array([fit.lambda_ for fit in fits])
-        for _ in range(MOST_ROUNDS):
-            if length <= FORCING:
-                break
-            length = self._grow(self.inner.solved_at(lambda_), values)
-        return first
-
-    def _grow(self, fits: list[Fit], values: dict[float, float]) -> float:
+    def _grow(self, fits: list[Fit]) -> float:
         """Add to the features what some models lack; return the length of that, relative to γ.
 
         Nothing is added if it is negligible. Models at similar λ lack the same, so the
@@ -141,10 +107,9 @@ class SparseProblem(PenalizedProblem):
         parts = [self._step(self._model_of(fit)) for fit in different]
         longest = max(length for _, length in parts)
         if longest > CLOSE:
-            # A path goes on from bound to bound, so that models of some help little.
-            known = [(fit, values[fit.lambda_]) for fit in different if fit.lambda_ in values]
-            grown = self.space.grown(np.hstack([step for step, _ in parts]))
-            self._set_up(grown, known if len(values) == 1 else ())
+            # Models found so far keep the features that they have.
+            self.space = self.space.grown(np.hstack([step for step, _ in parts]))
+            self.inner = self._problem_in(self.space)
         return longest
 
     def _worst(self, fits: list[Fit]) -> list[Fit]:
