@@ -114,16 +114,9 @@ class ConditionalCoordinates(Coordinates):
     @cached_property
     def to_raw(self) -> Floats:
         """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
-        inner, basis, q = self.inner.to_raw, self.basis, len(self.basis.B)
-        width, c = inner.shape[1], self.controls.shape[1]
-        columns, zeta = inner[1:].T, np.zeros((width, len(basis.controls)))
-        zeta -= columns @ basis.on_controls[:, : columns.shape[1]].T
-        out = np.zeros((1 + q + len(basis.others) + len(basis.controls), width + c))
-        out[0, 0] = 1.0
-        out[1 : 1 + q, :width] = columns[:, :q].T
-        out[1 + q :, :width] = basis.complete(columns[:, q:], zeta).T
-        out[1 + q + basis.controls, width:] = self.controls
-        return out
+        width = self.inner.to_raw.shape[1] + self.controls.shape[1]
+        level, alpha, beta = self.split(np.eye(width))
+        return np.vstack([level, self.basis.raw_coefficients(alpha, beta).T])
 
     @cached_property
     def standardized(self) -> Floats:
