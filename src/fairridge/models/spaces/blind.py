@@ -77,9 +77,7 @@ class BlindSpace(Space):
         part = float(self.explained @ c[: len(self.explained)] ** 2)
         return part / whole if whole > 0.0 else 0.0
 
-    def coordinates(
-        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
-    ) -> BlindCoordinates:
+    def coordinates(self, family: Family, penalty: Any) -> BlindCoordinates:
         """Return the coordinates θ of a model."""
         return BlindCoordinates(self.basis, family.n_predictors, False, space=self)
 

@@ -190,11 +190,9 @@ class ControlledSpace(Space):
         controls = basis.controls[list(basis.of_controls.dependent)].tolist()
         return sensitive, basis.others[predictors].tolist() + controls
 
-    def coordinates(
-        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
-    ) -> Coordinates:
+    def coordinates(self, family: Family, penalty: Any) -> Coordinates:
         """Return the coordinates θ of a model."""
-        inner = self.inner.coordinates(family, penalty, predictor_penalty)
+        inner = self.inner.coordinates(family, penalty)
         return ConditionalCoordinates(
             basis=self.basis,
             n_predictors=inner.n_predictors,

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab, SparseSlab
@@ -76,17 +75,6 @@ class SparseColumns:
             vectors = vectors - self.span @ ((self.span * self.weights[:, None]).T @ vectors)
         return vectors
 
-    def variances(self, weights: Floats) -> Floats:
-        """Return Σ c(x − x̄)² of the columns of X, for weights c of shape (n, m)."""
-        squares = np.concatenate([_squared(piece).T @ weights for piece in self.pieces])
-        return np.maximum(squares - self.products(weights) ** 2 / weights.sum(axis=0), 0.0)
-
-    @cached_property
-    def per_variance(self) -> Floats:
-        """Reciprocals of the same for the weights of the rows; 0 for constants, of shape (p, 1)."""
-        total = self.variances(self.weights[:, None])
-        return np.where(total > 0.0, 1.0 / np.where(total > 0.0, total, 1.0), 0.0)
-
     @cached_property
     def _per_scale(self) -> Floats:
         return np.where(self.squares > 0.0, 1.0 / self.scale, 0.0)
@@ -130,14 +118,6 @@ class SparseSpectrum(ColumnSpectrum):
         """‖Ub‖² for original-scale coefficients b (last axis)."""
         squares = self._columns.weights @ self._fitted(coefficients) ** 2
         return np.asarray(squares).reshape(coefficients.shape[:-1])
-
-
-def _squared(piece: Numbers) -> Any:
-    """Return the squares of the numbers of a piece."""
-    if isinstance(piece, Slab):
-        return piece.values**2
-    values: Any = piece.values
-    return sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
 
 
 def _columns(pieces: tuple[Numbers, ...], places: Integers, n_rows: int) -> Floats:
