@@ -164,14 +164,7 @@ class FairBasis:
     on_predictors: Floats
     residual: Floats  # scatter of the targets outside the span of S and U, of shape (m, m)
     explained: Floats  # share of each predictor's variance that S explains, of shape (p,)
-    rank_of_columns: int | None = None  # rank of U, if the predictors are fewer features of it
     is_ill_conditioned: bool = False  # whether the scatter of [S, X, y] has too few digits
-
-    @property
-    def rank(self) -> int:
-        """Directions in which a linear predictor can vary."""
-        of_U = self.predictors.rank if self.rank_of_columns is None else self.rank_of_columns
-        return self.sensitive.rank + of_U
 
     @cached_property
     def center(self) -> Floats:
@@ -204,9 +197,8 @@ class FairBasis:
         controls, or has many more columns than directions.
         """
         wide = 2 * self.predictors.rank < len(self.center_predictors)
-        if wide or self.rank_of_columns is not None or len(self.given_columns):
-            return None
-        inverse = self.predictors.inverse_diagonal()
+        unknown = wide or len(self.given_columns) > 0
+        inverse = None if unknown else self.predictors.inverse_diagonal()
         if inverse is None:
             return None
         squares = self.weight * self.deviations[len(self.center_sensitive) :] ** 2

@@ -60,7 +60,7 @@ class Space:
     @property
     def rank(self) -> int:
         """Directions in which a linear predictor can vary."""
-        return self.basis.rank
+        return self.reported.sensitive.rank + self.reported.predictors.rank
 
     @property
     def target_scatter(self) -> Floats:

@@ -61,12 +61,10 @@ class SparseFeatures(FeatureSpace):
         values, Q, sizes = values @ turn[:, kept], Q @ turn[:, kept], np.sqrt(variances[kept])
         on_features = (values / sizes).T @ (weight * self.targets)
         rest = self.targets - (values / sizes) @ on_features
-        basis = of_features(self.original, sizes)
         basis = replace(
-            basis,
+            of_features(self.original, sizes),
             on_predictors=on_features,
             residual=rest.T @ (weight * rest),
-            rank_of_columns=self.original.predictors.rank,
         )
         engine = self.whole.with_predictors(values)
         return replace(self, engine=engine, basis=basis, directions=Q)
