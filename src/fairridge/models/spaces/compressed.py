@@ -103,17 +103,15 @@ class Compression(FeatureSpace):
         flat = delta.reshape(int(np.prod(before)), delta.shape[-1]).T
         gamma = self.columns.transposed(self.directions @ flat)
         values = np.sqrt(self.basis.predictors.eigenvalues)[:, None]
-        # Of columns in different units E is not exact, and Vγ may miss Fδ. What is added for
-        # small directions leaves rounding in large columns, so that large ones come last.
-        large = values**2 * CONDITION_LIMIT >= values.max(initial=0.0) ** 2
-        for mended in () if large.all() else (True, True, large):
+        # Of columns in different units E is not exact, and Vγ may miss Fδ.
+        exact = (values**2 * CONDITION_LIMIT >= values.max(initial=0.0) ** 2).all()
+        for _ in range(0 if exact else 2):
             missed = (self.directions * values.T).T @ self.columns.times(gamma) - values * flat
             lengths = np.linalg.norm(values * flat, axis=0)
             seen = np.linalg.norm(missed, axis=0) > LENGTH_TOLERANCE * lengths
             if not seen.any():
                 break
-            step = np.where(mended & seen, missed / values, 0.0)
-            gamma -= self.columns.transposed(self.directions @ step)
+            gamma -= self.columns.transposed(self.directions @ np.where(seen, missed / values, 0.0))
         return (gamma.T / scale).reshape(*before, len(scale))
 
 
