@@ -242,7 +242,8 @@ def separated_levels(engine: Engine, family: Family) -> tuple[SeparatedLevel, ..
         seen = engine.sum_of(outcomes)
     else:
         return ()
-    base_levels = {columns[0]: tuple(columns) for columns in engine.categories}
+    # Merged levels may leave a categorical without columns.
+    base_levels = {columns[0]: tuple(columns) for columns in engine.categories if columns}
     coded = {j for columns in engine.categories for j in columns}
     decided = np.argwhere(~seen[..., 0] & (seen.sum(axis=-1) == 1)).tolist()
     decided.sort(key=lambda one: (1 - one[1], one[0]) if one[0] in coded else (2, one[0], -one[1]))
