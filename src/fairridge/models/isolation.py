@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -161,8 +161,8 @@ class Isolation:
     def rows(self) -> MemoryEngine:
         """The rows that left; they are few."""
         levels = tuple(decided.level for decided in self.levels)
-        gathered: _Gathered = self.all_rows.sum_of(partial(_gather, levels=levels))
-        return MemoryEngine(gathered.rows, separable=self.family.separable)
+        gathered: list[Rows] = self.all_rows.sum_of(partial(_gather, levels=levels))
+        return MemoryEngine(reduce(Rows.followed_by, gathered), separable=self.family.separable)
 
     @cached_property
     def _memberships(self) -> tuple[tuple[Booleans, Booleans], ...]:
@@ -360,20 +360,11 @@ def _weight_in(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> float:
     return float(engine.weights[engine.rows.in_any(levels)].sum())
 
 
-@dataclass(frozen=True)
-class _Gathered:
-    """Some rows, written out; with others they are one table."""
-
-    rows: Rows
-
-    def __add__(self, other: _Gathered) -> _Gathered:
-        return _Gathered(self.rows.followed_by(other.rows))
-
-
-def _gather(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> _Gathered:
+def _gather(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> list[Rows]:
+    """Return the rows of some levels, written out, in a list, since lists add."""
     rows = engine.rows.take(np.flatnonzero(engine.rows.in_any(levels)))
     S, X, _, _ = MemoryEngine(rows).dense_columns()
-    return _Gathered(rows.with_columns((Slab(S),), (Slab(X),), rows.names))
+    return [rows.with_columns((Slab(S),), (Slab(X),), rows.names)]
 
 
 # ------------------------------------------------------------------------ coefficients
