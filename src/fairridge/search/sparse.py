@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class SparseProblem(PenalizedProblem):
         lengths: list[float] = []
         for _ in range(MOST_ROUNDS):
             solutions = self.inner.solve(bounds)
-            fits = [_in_features(solution.fit) for solution in solutions]
+            fits: list[Any] = [solution.fit.features for solution in solutions]
             lengths.append(self._grow(fits + self.inner.references))
             stopped_shrinking = lengths[-1] > 0.5 * min(lengths[:-1], default=np.inf)
             if lengths[-1] <= (ROUNDING if stopped_shrinking else CLOSE):
@@ -137,10 +138,7 @@ class SparseProblem(PenalizedProblem):
         if rows.offset is not None:
             eta += rows.offset[:, None]
         gamma = self.space.directions @ raw[:, len(basis.center_sensitive) :].T
-        return self._model(eta, gamma, fit.lambda_)
-
-    def _model(self, eta: Floats, gamma: Floats, lambda_: float) -> SparseModel:
-        rows, columns = self.space.whole.rows, self.space.columns
+        columns = self.space.columns
         terms = self.family.deviance_terms(rows.response, eta, columns.weights, 2)
         assert terms.gradient is not None
         assert terms.curvature is not None
@@ -150,7 +148,7 @@ class SparseProblem(PenalizedProblem):
             terms.gradient,
             terms.curvature,
             self.settings.predictor_penalty,
-            self._curvature_of_penalty(lambda_),
+            self._curvature_of_penalty(fit.lambda_),
         )
 
     def _curvature_of_penalty(self, lambda_: float) -> Floats:
@@ -165,9 +163,3 @@ class SparseProblem(PenalizedProblem):
         curvature = np.zeros((1 + S.rank, 1 + S.rank))
         curvature[1:, 1:] = 2.0 * lambda_ * A.T @ self.settings.penalty.quadratic(S) @ A
         return curvature
-
-
-def _in_features(fit: Fit) -> Fit:
-    """Return a model in the features that it was solved in."""
-    assert fit.features is not None
-    return fit.features
