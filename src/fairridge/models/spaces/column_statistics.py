@@ -21,7 +21,8 @@ from fairridge.solvers.spectrum import Spectrum, spectrum_of
 class ColumnStatistics:
     """What is known of all columns [S, X, y] before X is decorrelated, and S as a basis."""
 
-    root_weight: Floats  # square roots of the weights, of shape (n, 1)
+    weight: float  # sum of the weights
+    root_weight: Floats  # their square roots, of shape (n, 1)
     # Means, Σ w(z − mean)², standard deviations, and what rounding contributes, relative to these.
     mean: Floats
     squares: Floats
@@ -30,11 +31,6 @@ class ColumnStatistics:
     sensitive: Spectrum
     span: Floats  # orthonormal columns with the span of W^½[1, S], of shape (n, 1 + rank)
     standardize: bool  # whether penalties see columns divided by their standard deviations
-
-    @property
-    def weight(self) -> float:
-        """Sum of the weights."""
-        return float(np.vdot(self.root_weight, self.root_weight))
 
     @cached_property
     def to_B(self) -> Floats:
@@ -101,21 +97,21 @@ class ColumnStatistics:
 
 def read_columns(engine: MemoryEngine, *, standardize: bool) -> ColumnStatistics:
     """Read the columns once, and decompose S."""
-    rows, weights = engine.rows, engine.weights
+    rows, weights, q = engine.rows, engine.weights, engine.n_sensitive
+    total = float(weights.sum())
     mean, squares = column_statistics((*rows.columns, Slab(rows.targets)), weights)
     # A column of zeros alone has a square of zero, and needs no check.
     engine.require_numbers(np.where((squares == 0.0) & (mean == 0.0), 1.0, squares))
-    scale = scale_of(squares, mean, float(weights.sum()))
+    scale = scale_of(squares, mean, total)
     noise, root = rounding_noise(mean, scale), np.sqrt(weights)[:, None]
-    q = engine.n_sensitive
     S = np.empty((engine.n_rows, q))
     for columns, block in column_blocks(rows.sensitive, engine.n_rows, mean[:q]):
         S[:, columns] = block
     Q, R = np.linalg.qr(S * root)
     unit = scale[:q] if standardize else np.ones(q)
     sensitive, P, _ = spectrum_of(R, unit, noise[:q], scale[:q])
-    span = np.hstack([root / np.linalg.norm(root), Q @ P])
-    return ColumnStatistics(root, mean, squares, scale, noise, sensitive, span, standardize)
+    span = np.hstack([root / np.sqrt(total), Q @ P])
+    return ColumnStatistics(total, root, mean, squares, scale, noise, sensitive, span, standardize)
 
 
 def column_statistics(pieces: Sequence[Piece], weights: Floats) -> tuple[Floats, Floats]:
