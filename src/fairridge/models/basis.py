@@ -163,7 +163,6 @@ class FairBasis:
     on_sensitive: Floats
     on_predictors: Floats
     residual: Floats  # scatter of the targets outside the span of S and U, of shape (m, m)
-    explained: Floats  # share of each predictor's variance that S explains, of shape (p,)
     is_ill_conditioned: bool = False  # whether the scatter of [S, X, y] has too few digits
 
     @cached_property
@@ -179,8 +178,19 @@ class FairBasis:
     @cached_property
     def predictor_deviations(self) -> Floats:
         """Standard deviations of the columns of X, or of what controls leave of them."""
-        from_sensitive = ((self.sensitive.scatter() @ self.B) * self.B).sum(axis=0)
-        return np.sqrt((from_sensitive + self.predictors.squares()) / self.weight)
+        return np.sqrt((self._squares_of_sensitive + self.predictors.squares()) / self.weight)
+
+    @cached_property
+    def _squares_of_sensitive(self) -> Floats:
+        """‖sB‖² of every column of X."""
+        return np.asarray(((self.sensitive.scatter() @ self.B) * self.B).sum(axis=0))
+
+    @cached_property
+    def explained(self) -> Floats:
+        """Share of each predictor's variance that S explains; 0 for constants, of shape (p,)."""
+        inside = self._squares_of_sensitive
+        total = inside + self.predictors.squares()
+        return np.divide(inside, total, out=np.zeros_like(total), where=total > 0.0)
 
     @cached_property
     def deviations(self) -> Floats:
@@ -312,8 +322,6 @@ def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) ->
     if not standardize and (penalized or predictors.rank < np.count_nonzero(root.any(axis=0))):
         predictors, P_U, N_U = spectrum_of(root, np.ones(len(unit)), noise, unit)
     rest = N_U.T @ r_U * scale_y
-    with np.errstate(invalid="ignore", divide="ignore"):
-        explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
     return FairBasis(
         weight=factor.weight,
         center_sensitive=factor.center[in_S],
@@ -325,7 +333,6 @@ def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) ->
         on_sensitive=P.T @ factor.R[in_S, in_y] * scale_y,
         on_predictors=P_U.T @ r_U * scale_y,
         residual=rest.T @ rest,
-        explained=np.clip(explained, 0.0, 1.0),
         is_ill_conditioned=not factor.of_scatter,
     )
 

@@ -78,8 +78,6 @@ class ColumnStatistics:
         response -= P @ on_sensitive
         on_predictors = left.T @ response
         rest = response - left @ on_predictors
-        total, outside = self.squares[q:last], predictors.squares()
-        share = np.divide(outside, total, out=np.ones_like(total), where=total > 0.0)
         return FairBasis(
             weight=self.weight,
             center_sensitive=self.mean[:q],
@@ -91,7 +89,6 @@ class ColumnStatistics:
             on_sensitive=on_sensitive,
             on_predictors=on_predictors,
             residual=rest.T @ rest,
-            explained=np.clip(1.0 - share, 0.0, 1.0),
         )
 
 

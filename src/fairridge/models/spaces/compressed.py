@@ -233,5 +233,4 @@ def of_features(original: FairBasis, values: Floats) -> FairBasis:
         center_predictors=np.zeros(k),
         B=np.zeros((q, k)),
         predictors=Spectrum(values**2, np.eye(k), np.ones(k), ()),
-        explained=np.zeros(k),
     )
