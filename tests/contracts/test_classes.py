@@ -330,7 +330,7 @@ def test_opportunity_is_among_the_modeled_class(model, data, labels, positive):
     X, y = data
     model.set_params(definition="mean-opportunity").fit(X, y)
     named = Monitor(model)
-    assert named.watches.endswith(f"among rows of class {modeled(positive, labels)!r}")
+    assert named.watches.endswith(f"among people of class {modeled(positive, labels)}")
     scorer = make_fairness_scorer("mean-opportunity", sensitive="sex", adjusted=False)
     assert -scorer(model, X, y) == pytest.approx(model.unfairness_, rel=1e-5)
 

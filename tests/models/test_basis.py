@@ -12,8 +12,8 @@ from fairridge.models.basis import _condition_of_triangle
 def basis_of(S, X, y, standardize=True):
     names = tuple(f"c{k}" for k in range(S.shape[1] + X.shape[1]))
     engine = MemoryEngine(Rows((Slab(S),), (Slab(X),), names, y[:, None], y[:, None]))
-    factor = factorize(engine, engine.moments())
-    return factor, fair_basis(factor, S.shape[1], standardize=standardize, penalized=True)
+    factor = factorize(engine)
+    return factor, fair_basis(factor, standardize=standardize, penalized=True)
 
 
 def written_out(S, X):
@@ -62,7 +62,7 @@ def test_collinear_sensitive_columns_and_predictors_in_their_span(data, far):
     S = np.column_stack([S, S[:, 0] - 2 * S[:, 1], np.full(len(S), 3.0)]) + far
     X = np.column_stack([X, S[:, 0] + 3 * S[:, 1], X[:, 0] + X[:, 1]])
     factor, basis = basis_of(S, X, y)
-    assert factor.condition > 1e12
+    assert not factor.of_scatter
     assert basis.sensitive.rank == 2
     assert basis.sensitive.dependent == (2, 3)
     assert basis.predictors.rank == 4

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from fairridge.data import Indicators, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines import MemoryEngine
-from fairridge.families import Binomial
+from fairridge.families import Binomial, Multinomial
 from fairridge.models import drop_separated, isolation
 
 
@@ -93,3 +93,19 @@ def test_numbers_with_the_sums_of_a_0_1_column_are_none():
     X[events[[1, 2, 4, 5]], 1] = [0.5, 1.5, 1.0, 1.0]
     found = isolation.separated_levels(numbers(X, y, "float64"), Binomial())
     assert [one.level for one in found] == [RowLevel((0,), 1)]
+
+
+@pytest.mark.parametrize("spread", [1.0, 300.0])
+@pytest.mark.parametrize("outcome", [0, 1])
+@pytest.mark.parametrize("family", [Binomial(), Binomial(link="cloglog"), Multinomial(4)])
+def test_steps_give_rows_their_totals_however_far_they_are_from_each_other(family, outcome, spread):
+    rng = np.random.default_rng(6)
+    m = 4 if family.n_predictors > 1 else 1
+    eta, weight = spread * rng.normal(size=(20, m)) + 5.0, rng.uniform(1.0, 2.0, 20)
+    others = np.array([0.1, 0.2, 0.05, 0.15]) if m > 1 else np.array([0.48, 0.48])
+    others[outcome] = 0.0
+    totals = others if m > 1 else others[1:] - others[:1]
+    with np.errstate(over="ignore"):
+        moved = eta + isolation._step(family, eta, weight, outcome, totals)
+        found = weight @ family.probabilities(moved)
+    np.testing.assert_allclose(np.delete(found, outcome), np.delete(others, outcome), rtol=1e-9)

@@ -37,12 +37,9 @@ from fairridge.solvers.spectrum import (
     RANK_TOLERANCE,
     TINY,
     Spectrum,
-    solve_upper,
     spectrum_of,
 )
 
-# Steps of the method of powers: to about a tenth.
-POWER_STEPS = 20
 # Share of a response that, left by all columns, has lost its digits in the scatter matrix.
 RESIDUAL_TOLERANCE = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
@@ -51,8 +48,10 @@ NOISE_LIMIT = 1e-6
 
 @dataclass(frozen=True)
 class Factor:
-    """The triangular factor of centered, scaled columns."""
+    """The triangular factor of centered, scaled columns [S, X, y]."""
 
+    n_sensitive: int  # columns of S, q
+    n_targets: int  # columns of y, m
     weight: float  # sum of the weights; n if there are none
     center: Floats  # column means of [S, X, y], of shape (k,)
     scale: Floats  # their standard deviations (divisor n); 1 for constant columns, of shape (k,)
@@ -60,27 +59,30 @@ class Factor:
     # What rounding of the input alone can contribute to each column, relative to its spread:
     # directions below it are collinear to the precision of the data, of shape (k,).
     noise: Floats
-    condition: float  # estimated condition number of the scaled scatter of [S, X]
     of_scatter: bool = False  # whether R is a Cholesky factor, and not from the rows themselves
 
+    @cached_property
+    def parts(self) -> tuple[slice, slice, slice]:
+        """Places of S, X and y among the columns."""
+        q, last = self.n_sensitive, len(self.scale) - self.n_targets
+        return slice(0, q), slice(q, last), slice(last, len(self.scale))
 
-def factorize(engine: Engine, moments: Moments, n_targets: int = 1) -> Factor:
+
+def factorize(engine: Engine, n_targets: int = 1) -> Factor:
     """Factor the moments; go back to the rows if they are ill-conditioned."""
-    scale = column_scale(moments)
+    moments = engine.moments()
+    scale = scale_of(np.diag(moments.scatter), moments.mean, moments.weight)
     cholesky = _from_scatter(moments, scale, n_targets)
-    if cholesky is not None:
-        R, condition = cholesky
-    else:
-        R = engine.qr_factor(moments.mean, scale)
-        condition = _condition(R, n_targets)
-    noise = rounding_noise(moments.mean, scale)
-    of_scatter = cholesky is not None
-    return Factor(moments.weight, moments.mean, scale, R, noise, condition, of_scatter)
-
-
-def column_scale(moments: Moments) -> Floats:
-    """Return standard deviations with divisor n; 1 if a column is constant."""
-    return scale_of(np.diag(moments.scatter), moments.mean, moments.weight)
+    return Factor(
+        engine.n_sensitive,
+        n_targets,
+        moments.weight,
+        moments.mean,
+        scale,
+        R=engine.qr_factor(moments.mean, scale) if cholesky is None else cholesky,
+        noise=rounding_noise(moments.mean, scale),
+        of_scatter=cholesky is not None,
+    )
 
 
 def scale_of(squares: Floats, mean: Floats, weight: float) -> Floats:
@@ -100,7 +102,7 @@ def rounding_noise(mean: Floats, scale: Floats) -> Floats:
     return np.minimum(8 * len(scale) * EPS * (1.0 + np.abs(mean) / scale), NOISE_LIMIT)
 
 
-def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floats, float] | None:
+def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> Floats | None:
     """Cholesky factor of the scaled scatter; None if it is not to be trusted."""
     k = len(scale) - n_targets
     scatter = moments.scatter / np.outer(scale, scale)
@@ -109,8 +111,7 @@ def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floa
         root: Floats = np.linalg.cholesky(scatter[np.ix_(used, used)]).T.astype(np.float64)
     except np.linalg.LinAlgError:
         return None
-    condition = _condition_of_triangle(root)
-    if condition > CONDITION_LIMIT:
+    if _condition_of_triangle(root) > CONDITION_LIMIT:
         return None
     cross = scipy.linalg.solve_triangular(root, scatter[used, k:], trans="T", check_finite=False)
     rest = scatter[k:, k:] - cross.T @ cross
@@ -120,7 +121,7 @@ def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> tuple[Floa
     R[np.ix_(used, used)] = root
     R[used, k:] = cross
     R[k:, k:] = _root_of(rest)
-    return R, condition
+    return R
 
 
 def _root_of(scatter: Floats) -> Floats:
@@ -130,37 +131,19 @@ def _root_of(scatter: Floats) -> Floats:
     return triangular_factor(root)
 
 
-def _condition(R: Floats, n_targets: int) -> float:
-    k = R.shape[0] - n_targets
-    used = np.flatnonzero(np.linalg.norm(R[:, :k], axis=0) > 0)
-    return _condition_of_triangle(triangular_factor(R[:, used]))
-
-
 def _condition_of_triangle(root: Floats) -> float:
-    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²).
+    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²) if that will do.
 
     LAPACK's estimate is of sums of absolute values, and up to k² times as large. For hundreds
-    of levels it would send most data back to the rows, so that powers decide.
+    of levels it would send most data back to the rows, so that singular values decide.
     """
     if not root.size:
         return 1.0
-    if root.shape[0] < root.shape[1]:
-        return np.inf
     reciprocal, _ = scipy.linalg.lapack.dtrcon(root)
     # Smaller reciprocals have no square in floating point.
     estimate = np.inf if reciprocal < np.sqrt(TINY) else float(reciprocal) ** -2
     undecided = CONDITION_LIMIT < estimate <= CONDITION_LIMIT * len(root) ** 2
-    return _condition_by_powers(root) if undecided else estimate
-
-
-def _condition_by_powers(root: Floats) -> float:
-    """Estimate the same by the method of powers, for rootᵀroot and for its inverse."""
-    largest = smallest = np.random.default_rng(0).standard_normal(len(root))
-    for _ in range(POWER_STEPS):
-        largest = root.T @ (root @ (largest / np.linalg.norm(largest)))
-        smallest = smallest / np.linalg.norm(smallest)
-        smallest = solve_upper(root, solve_upper(root, smallest, transposed=True))
-    return float(np.linalg.norm(largest) * np.linalg.norm(smallest))
+    return float(np.linalg.cond(root)) ** 2 if undecided else estimate
 
 
 @dataclass(frozen=True)
@@ -180,15 +163,7 @@ class FairBasis:
     on_sensitive: Floats
     on_predictors: Floats
     residual: Floats  # scatter of the targets outside the span of S and U, of shape (m, m)
-    explained: Floats  # share of each predictor's variance that S explains, of shape (p,)
-    rank_of_columns: int | None = None  # rank of U, if the predictors are fewer features of it
-    condition: float = 1.0  # estimated condition number of the scaled scatter of [S, X]
-
-    @property
-    def rank(self) -> int:
-        """Directions in which a linear predictor can vary."""
-        of_U = self.predictors.rank if self.rank_of_columns is None else self.rank_of_columns
-        return self.sensitive.rank + of_U
+    is_ill_conditioned: bool = False  # whether the scatter of [S, X, y] has too few digits
 
     @cached_property
     def center(self) -> Floats:
@@ -203,8 +178,19 @@ class FairBasis:
     @cached_property
     def predictor_deviations(self) -> Floats:
         """Standard deviations of the columns of X, or of what controls leave of them."""
-        from_sensitive = ((self.sensitive.scatter() @ self.B) * self.B).sum(axis=0)
-        return np.sqrt((from_sensitive + self.predictors.squares()) / self.weight)
+        return np.sqrt((self._squares_of_sensitive + self.predictors.squares()) / self.weight)
+
+    @cached_property
+    def _squares_of_sensitive(self) -> Floats:
+        """‖sB‖² of every column of X."""
+        return np.asarray(((self.sensitive.scatter() @ self.B) * self.B).sum(axis=0))
+
+    @cached_property
+    def explained(self) -> Floats:
+        """Share of each predictor's variance that S explains; 0 for constants, of shape (p,)."""
+        inside = self._squares_of_sensitive
+        total = inside + self.predictors.squares()
+        return np.divide(inside, total, out=np.zeros_like(total), where=total > 0.0)
 
     @cached_property
     def deviations(self) -> Floats:
@@ -221,9 +207,8 @@ class FairBasis:
         controls, or has many more columns than directions.
         """
         wide = 2 * self.predictors.rank < len(self.center_predictors)
-        if wide or self.rank_of_columns is not None or len(self.given_columns):
-            return None
-        inverse = self.predictors.inverse_diagonal()
+        unknown = wide or len(self.given_columns) > 0
+        inverse = None if unknown else self.predictors.inverse_diagonal()
         if inverse is None:
             return None
         squares = self.weight * self.deviations[len(self.center_sensitive) :] ** 2
@@ -296,47 +281,36 @@ class FairBasis:
         return inside + self.on_predictors.T @ self.on_predictors + self.residual
 
 
-def fair_basis(
-    factor: Factor,
-    n_sensitive: int,
-    *,
-    standardize: bool,
-    n_targets: int = 1,
-    penalized: bool = False,
-) -> FairBasis:
+def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) -> FairBasis:
     """Decorrelate in small-matrix space.
 
     Parameters
     ----------
     factor : Factor
         Triangular factor of [S, X, y].
-    n_sensitive : int
-        q, the number of columns of S.
     standardize : bool
         Whether penalties see columns of S and U divided by their standard deviations.
-    n_targets : int
-        Number of columns of y.
     penalized : bool
         Whether a penalty holds coefficients of X. Without one the units of independent columns
         mean nothing, and they are in units of their spread.
     """
-    q, last = n_sensitive, len(factor.scale) - n_targets
-    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
-    noise_S, noise_X = factor.noise[:q], factor.noise[q:last]
+    in_S, in_X, in_y = factor.parts
+    scale_S, scale_X, scale_y = (factor.scale[part] for part in factor.parts)
+    q, noise_S, noise_X = factor.n_sensitive, factor.noise[in_S], factor.noise[in_X]
 
     # R holds columns divided by their spread; penalties see other units, so that these are put
     # back. P spans the columns of R_S, and N the rest, which is empty unless S is collinear.
     penalty_scale = scale_S if standardize else np.ones(q)
     sensitive, P, N = spectrum_of(factor.R[:q, :q] * scale_S, penalty_scale, noise_S, scale_S)
-    B = _on_sensitive(factor, q, last, (sensitive, P) if standardize else None)
+    B = _on_sensitive(factor, (sensitive, P) if standardize else None)
     outside = _outside(factor.R[:q, q:], factor.R[q:, q:], N)
-    R_U, r_U = outside[:, :-n_targets], outside[:, -n_targets:]
+    R_U, r_U = outside[:, : -factor.n_targets], outside[:, -factor.n_targets :]
 
     # Standard deviations of U and of X, in units of the spread of X. U is a difference, X − SB,
     # and has the rounding of X and of the columns of S that explain it. A column of X that S
     # explains up to this rounding would get a coefficient made of nothing else: it is set to 0.
     spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
-    total = np.linalg.norm(factor.R[:, q:last], axis=0) / np.sqrt(factor.weight)
+    total = np.linalg.norm(factor.R[:, in_X], axis=0) / np.sqrt(factor.weight)
     noise_U = noise_X + noise_S @ np.abs(B * scale_S[:, None] / scale_X)
     in_span = spread <= noise_U * np.maximum(total, 1.0)
     # The rank is decided in units of the spread of U, which may be much smaller than that of X.
@@ -346,23 +320,20 @@ def fair_basis(
     predictors, P_U, N_U = spectrum_of(root, unit, noise, of_scatter=factor.of_scatter)
     # Units count for a penalty, and for the shortest of all β with the same Uβ.
     if not standardize and (penalized or predictors.rank < np.count_nonzero(root.any(axis=0))):
-        predictors, P_U, N_U = spectrum_of(root, np.ones(last - q), noise, unit)
+        predictors, P_U, N_U = spectrum_of(root, np.ones(len(unit)), noise, unit)
     rest = N_U.T @ r_U * scale_y
-    with np.errstate(invalid="ignore", divide="ignore"):
-        explained = np.where(total > 0, 1.0 - (np.where(in_span, 0.0, spread) / total) ** 2, 0.0)
     return FairBasis(
         weight=factor.weight,
-        center_sensitive=factor.center[:q],
-        center_predictors=factor.center[q:last],
-        center_targets=factor.center[last:],
+        center_sensitive=factor.center[in_S],
+        center_predictors=factor.center[in_X],
+        center_targets=factor.center[in_y],
         B=B,
         sensitive=sensitive,
         predictors=predictors,
-        on_sensitive=P.T @ factor.R[:q, last:] * scale_y,
+        on_sensitive=P.T @ factor.R[in_S, in_y] * scale_y,
         on_predictors=P_U.T @ r_U * scale_y,
         residual=rest.T @ rest,
-        explained=np.clip(explained, 0.0, 1.0),
-        condition=factor.condition,
+        is_ill_conditioned=not factor.of_scatter,
     )
 
 
@@ -375,21 +346,21 @@ def _outside(along: Floats, below: Floats, N: Floats) -> Floats:
     return triangular_factor(np.vstack([N.T @ along, below])) if N.size else below
 
 
-def _on_sensitive(
-    factor: Factor, q: int, last: int, standardized: tuple[Spectrum, Floats] | None
-) -> Floats:
+def _on_sensitive(factor: Factor, standardized: tuple[Spectrum, Floats] | None) -> Floats:
     """Return B, the coefficients of X on S, original scale.
 
     The pseudo-inverse is taken in units of the spread of S. If columns are collinear, B
     differs between units, but SB does not; and in the units of a penalty the rounding of
     large columns would swamp small ones. `standardized` is S in those units, if it is known.
     """
-    scale_S = factor.scale[:q]
+    in_S, in_X, _ = factor.parts
+    scale_S = factor.scale[in_S]
     if standardized is None:
-        standardized = spectrum_of(factor.R[:q, :q] * scale_S, scale_S, factor.noise[:q])[:2]
+        root = factor.R[in_S, in_S] * scale_S
+        standardized = spectrum_of(root, scale_S, factor.noise[in_S])[:2]
     spectrum, P = standardized
-    B = spectrum.vectors / np.sqrt(spectrum.eigenvalues) @ (P.T @ factor.R[:q, q:last])
-    B *= factor.scale[q:last] / scale_S[:, None]
+    B = spectrum.vectors / np.sqrt(spectrum.eigenvalues) @ (P.T @ factor.R[in_S, in_X])
+    B *= factor.scale[in_X] / scale_S[:, None]
     return B
 
 
@@ -397,11 +368,5 @@ def basis_on(
     engine: Engine, standardize: bool, n_targets: int, *, penalized: bool = False
 ) -> FairBasis:
     """Read the rows, and decorrelate; see `fair_basis`."""
-    factor = factorize(engine, engine.moments(), n_targets)
-    return fair_basis(
-        factor,
-        engine.n_sensitive,
-        standardize=standardize,
-        n_targets=n_targets,
-        penalized=penalized,
-    )
+    factor = factorize(engine, n_targets)
+    return fair_basis(factor, standardize=standardize, penalized=penalized)

@@ -13,9 +13,8 @@ from fairridge.families.sums import GLMSums
 from fairridge.models.basis import FairBasis
 from fairridge.solvers.spectrum import block_diagonal
 
-# Number of coordinates at which leaving out products with zeros begins to pay, and the share of
-# other numbers up to which it does.
-SPARSE_WIDTH, DENSITY_LIMIT = 100, 0.1
+# Share of numbers other than zero up to which leaving out products with zeros pays.
+DENSITY_LIMIT = 0.1
 
 
 @dataclass(frozen=True)
@@ -190,9 +189,7 @@ class Coordinates:
     def _few_numbers(self) -> sparse.csr_array | None:
         """M as a sparse matrix, if it is large and nearly all zeros: columns but rescaled."""
         M = self.to_raw
-        if M.shape[1] < SPARSE_WIDTH or np.count_nonzero(M) > DENSITY_LIMIT * M.size:
-            return None
-        return sparse.csr_array(M)
+        return sparse.csr_array(M) if np.count_nonzero(M) < DENSITY_LIMIT * M.size else None
 
     def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
         """Matrix of the quadratic penalty on θ: αᵀ(sensitive)α + predictor_penalty·‖β‖²."""

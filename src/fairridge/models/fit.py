@@ -15,9 +15,6 @@ from fairridge.families import Family
 from fairridge.families.sums import FamilyFunction, MeansOfRows, RowFunction
 from fairridge.models.basis import FairBasis
 
-# Logarithm of a deviance, above which it is divided by its size.
-LOG_SIZE_LIMIT = 100.0
-
 
 @dataclass(frozen=True)
 class Separation:
@@ -309,8 +306,7 @@ class Fit:
         if np.ndim(self.alpha) > 1:
             return 0.0
         mean = float(self.basis.center_targets[0])
-        size = self.family.log_size(float(self.intercept), mean)
-        return float(size) if size > LOG_SIZE_LIMIT else 0.0
+        return max(float(self.family.log_size(float(self.intercept), mean)), 0.0)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from fairridge.data import Slab
 from fairridge.engines import Engine, has_many_sparse, in_memory, is_wide
 from fairridge.families import Family
 from fairridge.models.basis import basis_on, deviation_of
-from fairridge.models.spaces.compressed import column_statistics
+from fairridge.models.spaces.column_statistics import column_statistics
 
 # Ratio of two scales: that of their squares, which a penalty is added to, is then 10¹⁶, and
 # products of both still have digits of the smaller one.

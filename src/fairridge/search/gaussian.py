@@ -38,7 +38,6 @@ from fairridge.search.problem import (
     choose_above_floor,
 )
 from fairridge.search.scan import dense_profile
-from fairridge.solvers.spectrum import CONDITION_LIMIT
 
 # Ratio of lengths, less one, that is nothing but rounding.
 ROUNDING = 1e-15
@@ -96,7 +95,7 @@ class RidgeOnSensitive:
         spectrum, lambda_2 = space.basis.predictors, settings.predictor_penalty
         beta = spectrum.original(spectrum.ridge(space.basis.on_predictors[:, 0], lambda_2))
         ridge = cls(space, settings.penalty, lambda_2, space.least_squares_beta(beta))
-        if space.basis.condition > CONDITION_LIMIT and not space.controls:
+        if space.basis.is_ill_conditioned and not space.controls:
             return replace(ridge, beta=beta + ridge._correction())
         return ridge
 

@@ -66,7 +66,7 @@ class PenalizedGLM:
     @cached_property
     def coordinates(self) -> Coordinates:
         """The coordinates θ of the model."""
-        return self.space.coordinates(self.family, self.penalty, self.settings.predictor_penalty)
+        return self.space.coordinates(self.family, self.penalty)
 
     @cached_property
     def spread(self) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,25 +13,15 @@ from fairridge.fairness import Definition
 from fairridge.models import Fit
 from fairridge.models.spaces import Space, SparseFeatures
 from fairridge.models.spaces.newton_direction import SparseModel, relative_length
-from fairridge.search.fold_starts import FoldStart
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
 
-# Length of a Newton step, relative to γ, that is left alone,
-CLOSE = 1e-11
-# and that may be left alone if it has stopped shrinking: rounding.
-ROUNDING = 1e-7
-# Residual at which conjugate gradients stop: a gaussian model is done then, others step again.
-EXACT, INEXACT = 1e-13, 1e-4
-# The same for a step that is only measured, since it seems to be negligible.
-MEASURED = 1e-2
-# Far from a minimum a Newton step is not worth more digits than this part of its length,
+# Length of a Newton step, relative to γ, that is left alone; and what may be left if steps have
+# stopped shrinking, since that is rounding.
+CLOSE, ROUNDING = 1e-11, 1e-7
+# Far from a minimum a Newton step is not worth more digits than this part of its length.
 FORCING = 0.1
-# nor a search for the bound before steps have become as short as this.
-FAR = 1e-2
 # Products of conjugate gradients per direction, rounds of growth, and steps per round.
 MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
-# Rounds that steps may take to become half as long.
-PATIENCE = 2
 
 
 class SparseProblem(PenalizedProblem):
@@ -55,35 +46,17 @@ class SparseProblem(PenalizedProblem):
         self.space, self.inner = features, problem_in(features)
         self.family, self.definition = self.inner.family, self.inner.definition
         self.settings = self.inner.settings
-        self._grow_from_nothing()
-
-    def _set_up(self, features: SparseFeatures, models: Iterable[tuple[Fit, float]] = ()) -> None:
-        """Continue in other features, from models in those before and their values.
-
-        Models found so far keep their features.
-        """
-        before, self.space, self.inner = self.space, features, self._problem_in(features)
-        q, basis = len(features.basis.center_sensitive), features.basis
-        starts = []
-        for fit, value in models:
-            _, intercepts, raw = fit.place
-            of_features = raw[:, q:] @ before.directions.T @ features.directions
-            raw = np.column_stack([intercepts, raw[:, :q], of_features])
-            place = fit.lambda_ / basis.weight
-            starts.append(
-                FoldStart.at(features.engine, self.family, basis.center, raw, place, value)
-            )
-        self.inner.start_near(starts)
+        self._grow(self.inner.solved_at(np.array([np.inf])))  # what the null model lacks
 
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound: in features, until these suffice for all."""
         lengths: list[float] = []
         for _ in range(MOST_ROUNDS):
             solutions = self.inner.solve(bounds)
-            fits = [_in_features(solution.fit) for solution in solutions]
-            values = {solution.fit.lambda_: solution.achieved for solution in solutions}
-            lengths.append(self._grown(fits + self.inner.references, values))
-            if lengths[-1] <= CLOSE or _is_rounding(lengths):
+            fits: list[Any] = [solution.fit.features for solution in solutions]
+            lengths.append(self._grow(fits + self.inner.references))
+            stopped_shrinking = lengths[-1] > 0.5 * min(lengths[:-1], default=np.inf)
+            if lengths[-1] <= (ROUNDING if stopped_shrinking else CLOSE):
                 return solutions
         return [
             replace(solution, choice=replace(solution.choice, status="not-converged"))
@@ -121,20 +94,7 @@ class SparseProblem(PenalizedProblem):
         """Return columns that separate the responses, each with its largest coefficient."""
         return self.inner.separating_columns(fits)
 
-    def _grown(self, fits: list[Fit], values: dict[float, float]) -> float:
-        """Grow until features suffice for some digits at these λ; return the first length.
-
-        Fits at given λ cost fewer passes than a search for them.
-        """
-        length = first = self._grow(fits, values)
-        lambda_ = np.array([fit.lambda_ for fit in fits])
-        for _ in range(MOST_ROUNDS):
-            if length <= FAR:
-                break
-            length = self._grow(self.inner.solved_at(lambda_), values)
-        return first
-
-    def _grow(self, fits: list[Fit], values: dict[float, float]) -> float:
+    def _grow(self, fits: list[Fit]) -> float:
         """Add to the features what some models lack; return the length of that, relative to γ.
 
         Nothing is added if it is negligible. Models at similar λ lack the same, so the
@@ -148,22 +108,10 @@ class SparseProblem(PenalizedProblem):
         parts = [self._step(self._model_of(fit)) for fit in different]
         longest = max(length for _, length in parts)
         if longest > CLOSE:
-            # A path goes on from bound to bound, so that models of some help little.
-            known = [(fit, values[fit.lambda_]) for fit in different if fit.lambda_ in values]
-            grown = self.space.grown(np.hstack([step for step, _ in parts]))
-            self._set_up(grown, known if len(values) == 1 else ())
+            # Models found so far keep the features that they have.
+            self.space = self.space.grown(np.hstack([step for step, _ in parts]))
+            self.inner = self._problem_in(self.space)
         return longest
-
-    def _grow_from_nothing(self) -> None:
-        """Begin with the direction in which the null model lacks most."""
-        rows, m = self.space.whole.rows, self.family.n_predictors
-        intercepts = self.space.whole.initial_intercepts(self.family)
-        eta = np.tile(intercepts, (rows.n_rows, 1))
-        if rows.offset is not None:
-            eta += rows.offset[:, None]
-        model = self._model(eta, np.zeros((len(self.space.directions), m)), 0.0)
-        step, _ = self._step(model)
-        self._set_up(self.space.grown(step))
 
     def _worst(self, fits: list[Fit]) -> list[Fit]:
         """Return the fit that lacks most of every neighborhood: the worst of all are neighbors."""
@@ -175,8 +123,9 @@ class SparseProblem(PenalizedProblem):
     def _step(self, model: SparseModel) -> tuple[Floats, float]:
         """Return a Newton step, and its length relative to γ."""
         about = model.lacks
-        best = EXACT if self.family.least_squares else max(INEXACT, FORCING * about)
-        tol = min(max(best, EXACT / about), MEASURED) if about > 0.0 else MEASURED
+        # Errors of a step shrink with its square, but for least squares it is the last.
+        best = 0.0 if self.family.least_squares else FORCING * about
+        tol = min(max(best, FORCING * CLOSE / about), FORCING) if about > 0.0 else FORCING
         step, count = model.newton_step(tol=tol, most=MOST_PRODUCTS)
         self.space.engine.passes += count
         return step, relative_length(step, model.gamma)
@@ -189,10 +138,7 @@ class SparseProblem(PenalizedProblem):
         if rows.offset is not None:
             eta += rows.offset[:, None]
         gamma = self.space.directions @ raw[:, len(basis.center_sensitive) :].T
-        return self._model(eta, gamma, fit.lambda_)
-
-    def _model(self, eta: Floats, gamma: Floats, lambda_: float) -> SparseModel:
-        rows, columns = self.space.whole.rows, self.space.columns
+        columns = self.space.columns
         terms = self.family.deviance_terms(rows.response, eta, columns.weights, 2)
         assert terms.gradient is not None
         assert terms.curvature is not None
@@ -202,7 +148,7 @@ class SparseProblem(PenalizedProblem):
             terms.gradient,
             terms.curvature,
             self.settings.predictor_penalty,
-            self._curvature_of_penalty(lambda_),
+            self._curvature_of_penalty(fit.lambda_),
         )
 
     def _curvature_of_penalty(self, lambda_: float) -> Floats:
@@ -217,14 +163,3 @@ class SparseProblem(PenalizedProblem):
         curvature = np.zeros((1 + S.rank, 1 + S.rank))
         curvature[1:, 1:] = 2.0 * lambda_ * A.T @ self.settings.penalty.quadratic(S) @ A
         return curvature
-
-
-def _in_features(fit: Fit) -> Fit:
-    """Return a model in the features that it was solved in."""
-    assert fit.features is not None
-    return fit.features
-
-
-def _is_rounding(lengths: list[float]) -> bool:
-    """Whether steps are short, and have long stopped becoming shorter."""
-    return len(lengths) > PATIENCE and 2.0 * lengths[-1] > min(lengths[:-PATIENCE]) <= ROUNDING

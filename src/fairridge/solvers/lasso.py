@@ -8,9 +8,8 @@ import scipy.linalg
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.solvers.spectrum import curvature_scale, small_qr, solve_upper
 
-# Slope, relative to the terms it is made of, that is nothing but rounding.
-NEGLIGIBLE_SLOPE = 1e-14
-# Curvature added to every coordinate, relative to its own: flat directions get an end.
+# Curvature added to every coordinate, relative to its own, so that flat directions get an end;
+# and the slope, relative to the terms it is made of, that counts as zero next to it.
 PROXIMAL = 1e-13
 
 
@@ -43,12 +42,8 @@ def lasso_minimum(
     H, b, weights = H / np.outer(scale, scale), b / scale, weights / scale
     x = np.zeros_like(b) if start is None else np.where(movable, start * scale, 0.0)
     definite = H + PROXIMAL * np.eye(len(b))
-    for _ in range(20):
+    for _ in range(2):  # the second squares what the added curvature costs
         x = _with_signs(definite, b + PROXIMAL * x, weights, x, movable, max_iter)
-        slope, rounding = H @ x - b, _rounding(H, b, weights, x)
-        excess = np.where(x != 0.0, np.abs(slope + weights * np.sign(x)), np.abs(slope) - weights)
-        if (excess[movable] <= rounding[movable]).all():
-            break
     return x / scale
 
 
@@ -73,7 +68,8 @@ def _with_signs(
             waiting[stopped] &= moved
             continue
         slope = H @ x - b
-        excess = np.abs(slope) - weights - _rounding(H, b, weights, x)
+        rounding = PROXIMAL * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
+        excess = np.abs(slope) - weights - rounding
         excess[(signs != 0.0) | ~waiting] = 0.0
         if excess.max(initial=0.0) <= 0.0:
             break
@@ -88,7 +84,8 @@ def _step(H: Floats, b: Floats, x: Floats, signs: Floats) -> tuple[Floats, Integ
     if not active.size:
         return x, active
     here, square = x[active], H[np.ix_(active, active)]
-    direction = _solved(square, b[active] - square @ here)
+    factor = scipy.linalg.cho_factor(square, check_finite=False)
+    direction = scipy.linalg.cho_solve(factor, b[active] - square @ here, check_finite=False)
     falling = direction * signs[active] < 0.0
     reach = np.full(len(active), np.inf)
     reach[falling] = -here[falling] / direction[falling]
@@ -98,19 +95,6 @@ def _step(H: Floats, b: Floats, x: Floats, signs: Floats) -> tuple[Floats, Integ
     x[active] = here + length * direction
     x[stopped] = 0.0
     return x, stopped
-
-
-def _solved(H: Floats, b: Floats) -> Floats:
-    try:
-        factor = scipy.linalg.cho_factor(H, check_finite=False)
-    except np.linalg.LinAlgError:  # rounding has left H with a negative eigenvalue
-        return np.asarray(np.linalg.lstsq(H, b, rcond=PROXIMAL)[0], dtype=np.float64)
-    return scipy.linalg.cho_solve(factor, b, check_finite=False)
-
-
-def _rounding(H: Floats, b: Floats, weights: Floats, x: Floats) -> Floats:
-    """How much of each slope is nothing but rounding."""
-    return NEGLIGIBLE_SLOPE * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
 
 
 def proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:

@@ -60,7 +60,7 @@ class Space:
     @property
     def rank(self) -> int:
         """Directions in which a linear predictor can vary."""
-        return self.basis.rank
+        return self.reported.sensitive.rank + self.reported.predictors.rank
 
     @property
     def target_scatter(self) -> Floats:
@@ -75,16 +75,11 @@ class Space:
 
     # ------------------------------------------------------------- coordinates
 
-    def coordinates(
-        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
-    ) -> Coordinates:
+    def coordinates(self, family: Family, penalty: Any) -> Coordinates:
         """Return the coordinates θ of a model."""
-        return self._coordinates_as(Coordinates, family, penalty)
-
-    def _coordinates_as(self, kind: Any, family: Family, penalty: Any) -> Any:
         m, absolute = family.n_predictors, penalty.l1 > 0.0
         contrasts = family.to_class_coefficients(np.eye(m)) if absolute and m > 1 else None
-        return kind(self.basis, m, absolute, contrasts)
+        return Coordinates(self.basis, m, absolute, contrasts)
 
     def penalized(self, penalty: Any) -> Floats:
         """Return the quadratic form that λ multiplies."""

@@ -77,9 +77,7 @@ class BlindSpace(Space):
         part = float(self.explained @ c[: len(self.explained)] ** 2)
         return part / whole if whole > 0.0 else 0.0
 
-    def coordinates(
-        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
-    ) -> BlindCoordinates:
+    def coordinates(self, family: Family, penalty: Any) -> BlindCoordinates:
         """Return the coordinates θ of a model."""
         return BlindCoordinates(self.basis, family.n_predictors, False, space=self)
 
@@ -165,34 +163,27 @@ def blind_space(
     penalized : bool
         Whether a penalty holds coefficients of X.
     """
-    factor = factorize(engine, engine.moments(), n_targets)
-    options: Any = {"standardize": standardize, "n_targets": n_targets, "penalized": penalized}
-    return blind_space_of(engine, factor, **options)
+    factor = factorize(engine, n_targets)
+    return blind_space_of(engine, factor, standardize=standardize, penalized=penalized)
 
 
 def blind_space_of(
-    engine: Engine,
-    factor: Factor,
-    *,
-    standardize: bool,
-    n_targets: int = 1,
-    penalized: bool = False,
+    engine: Engine, factor: Factor, *, standardize: bool, penalized: bool = False
 ) -> BlindSpace:
     """Find the directions from the triangular factor of [S, X, y]; see `blind_space`."""
-    q = engine.n_sensitive
-    options: Any = {"standardize": standardize, "n_targets": n_targets, "penalized": penalized}
-    basis = fair_basis(factor, q, **options)
-    last = len(factor.scale) - n_targets
-    scale_S, scale_X, scale_y = factor.scale[:q], factor.scale[q:last], factor.scale[last:]
-    _, P_S, _ = spectrum_of(factor.R[:q, :q] * scale_S, scale_S, factor.noise[:q])
-    scale = scale_X if standardize else np.ones(last - q)
-    root = factor.R[:, q:last] * scale_X
-    X, P_X, N_X = spectrum_of(root, scale_X, factor.noise[q:last])
+    basis = fair_basis(factor, standardize=standardize, penalized=penalized)
+    in_S, in_X, in_y = factor.parts
+    scale_S, scale_X, scale_y = (factor.scale[part] for part in factor.parts)
+    q, noise_X = factor.n_sensitive, factor.noise[in_X]
+    _, P_S, _ = spectrum_of(factor.R[in_S, in_S] * scale_S, scale_S, factor.noise[in_S])
+    scale = scale_X if standardize else np.ones(len(scale_X))
+    root = factor.R[:, in_X] * scale_X
+    X, P_X, N_X = spectrum_of(root, scale_X, noise_X)
     if X.rank < np.count_nonzero(root.any(axis=0)):  # of all b with the same Xb, the shortest
-        X, P_X, N_X = spectrum_of(root, scale, factor.noise[q:last], scale_X)
+        X, P_X, N_X = spectrum_of(root, scale, noise_X, scale_X)
     _, correlations, W = np.linalg.svd(P_S.T @ P_X[:q])
     used = np.minimum(correlations[correlations > CORRELATION_TOLERANCE], 1.0)
-    targets = factor.R[:, last:] * scale_y
+    targets = factor.R[:, in_y] * scale_y
     outside = N_X.T @ targets
     return BlindSpace(
         engine,

@@ -25,23 +25,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Floats
-from fairridge.data import Piece, Slab, SparseSlab
 from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
-from fairridge.models.basis import FairBasis, rounding_noise, scale_of
+from fairridge.models.basis import FairBasis
 from fairridge.models.fit import Fit
 from fairridge.models.spaces.base import Space
+from fairridge.models.spaces.column_statistics import ColumnStatistics, read_columns
 from fairridge.models.spaces.wide_columns import WideColumns, WideSpectrum, decorrelated
-from fairridge.solvers.spectrum import CONDITION_LIMIT, EPS, LENGTH_TOLERANCE, Spectrum, spectrum_of
-
-# Sweeps over the columns before features are known.
-SWEEPS = 2
+from fairridge.solvers.spectrum import CONDITION_LIMIT, EPS, LENGTH_TOLERANCE, Spectrum
 
 
 @dataclass(frozen=True)
@@ -107,17 +103,15 @@ class Compression(FeatureSpace):
         flat = delta.reshape(int(np.prod(before)), delta.shape[-1]).T
         gamma = self.columns.transposed(self.directions @ flat)
         values = np.sqrt(self.basis.predictors.eigenvalues)[:, None]
-        # Of columns in different units E is not exact, and Vγ may miss Fδ. What is added for
-        # small directions leaves rounding in large columns, so that large ones come last.
-        large = values**2 * CONDITION_LIMIT >= values.max(initial=0.0) ** 2
-        for mended in () if large.all() else (True, True, large):
+        # Of columns in different units E is not exact, and Vγ may miss Fδ.
+        exact = (values**2 * CONDITION_LIMIT >= values.max(initial=0.0) ** 2).all()
+        for _ in range(0 if exact else 2):
             missed = (self.directions * values.T).T @ self.columns.times(gamma) - values * flat
             lengths = np.linalg.norm(values * flat, axis=0)
             seen = np.linalg.norm(missed, axis=0) > LENGTH_TOLERANCE * lengths
             if not seen.any():
                 break
-            step = np.where(mended & seen, missed / values, 0.0)
-            gamma -= self.columns.transposed(self.directions @ step)
+            gamma -= self.columns.transposed(self.directions @ np.where(seen, missed / values, 0.0))
         return (gamma.T / scale).reshape(*before, len(scale))
 
 
@@ -133,130 +127,32 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
     predictor_penalty : float
         λ₂.
     """
-    root, weight = np.sqrt(engine.weights)[:, None], float(engine.weights.sum())
-    q, last = engine.n_sensitive, len(engine.names)
-    rows = engine.rows
-    pieces = (*rows.columns, Slab(rows.targets))
-    mean, squares = column_statistics(pieces, engine.weights)
-    engine.require_numbers(squares)
-    scale = scale_of(squares, mean, weight)
-    noise = rounding_noise(mean, scale)
-    sensitive, P = sensitive_basis(engine, mean[:q], scale[:q], noise[:q], standardize=standardize)
-    span = np.hstack([root / np.sqrt(weight), P])
+    known = read_columns(engine, standardize=standardize)
+    X = slice(engine.n_sensitive, len(engine.names))
     columns = WideColumns(
-        engine.rows.predictors, root, span, mean[q:last], scale[q:last], squares[q:last]
+        engine.rows.predictors,
+        known.root_weight,
+        known.span,
+        known.mean[X],
+        known.scale[X],
+        known.squares[X],
     )
-    to_B = sensitive.vectors / np.sqrt(sensitive.eigenvalues) / sensitive.scale[:, None]
-    columns, along, rounding, gram = _measured(
-        columns, noise[q:last], noise[:q] * scale[:q], to_B, weight, standardize=standardize
-    )
-    left, values = _singular(columns, gram, rounding * np.sqrt(weight), predictor_penalty)
-
-    response = (engine.rows.targets - mean[last:]) * root
-    on_sensitive = P.T @ response
-    response -= P @ on_sensitive
-    on_predictors = left.T @ response
-    rest = response - left @ on_predictors
-    original = FairBasis(
-        weight=weight,
-        center_sensitive=mean[:q],
-        center_predictors=mean[q:last],
-        center_targets=mean[last:],
-        B=to_B @ along,
-        sensitive=sensitive,
-        predictors=WideSpectrum(columns, left, values),
-        on_sensitive=on_sensitive,
-        on_predictors=on_predictors,
-        residual=rest.T @ rest,
-        explained=explained_share(columns.squares, squares[q:last]),
-    )
-    features = engine.with_predictors(left * values / root)
-    features.passes = SWEEPS
+    columns, along, rounding, gram = _measured(columns, known)
+    left, values = _singular(columns, gram, rounding * np.sqrt(known.weight), predictor_penalty)
+    spectrum = WideSpectrum(columns, left, values)
+    original = known.basis(engine.rows.targets, spectrum, left, along)
+    features = engine.with_predictors(left * values / known.root_weight)
+    features.passes = 2  # over the columns: their statistics, and G
     basis = of_features(original, values)
     return Compression(features, basis, engine, original, columns, left / values)
 
 
-def column_statistics(pieces: Sequence[Piece], weights: Floats) -> tuple[Floats, Floats]:
-    """Return mean and Σ w(z − mean)² of every column."""
-    parts = [np.empty((2, 0))]
-    with np.errstate(over="ignore", invalid="ignore"):
-        for is_sparse, run in groupby(pieces, lambda piece: isinstance(piece, SparseSlab)):
-            alike = list(run)
-            if is_sparse:
-                parts += [_of_sparse(piece, weights) for piece in alike]
-            else:
-                parts.append(_of_dense(alike, weights))
-    mean, squares = np.hstack(parts)
-    return mean, squares
-
-
-def _of_dense(pieces: Sequence[Piece], weights: Floats) -> Floats:
-    """Return mean and Σ w(z − mean)² of columns that are written out, some at a time."""
-    weight = weights.sum()
-    out = np.empty((2, sum(piece.width for piece in pieces)))
-    mean, squares = out
-    for columns, block in column_blocks(pieces, len(weights)):
-        # Less its first row a constant column is zero, with a spread of exactly zero.
-        mean[columns] = block[0]
-        block -= mean[columns]
-        for _ in range(2):  # a first row far from the others would cost digits
-            step = weights @ block / weight
-            mean[columns] += step
-            block -= step
-        squares[columns] = weights @ np.square(block, out=block)
-    return out
-
-
-def _of_sparse(piece: Any, weights: Floats) -> Floats:
-    """Return mean and Σ w(z − mean)²; the zeros of a column add one term."""
-    values, total = piece.values, float(weights.sum())
-    mean = values.T @ weights / total
-    each = np.repeat(weights, np.diff(values.indptr))
-    stored = np.bincount(values.indices, each, piece.width)
-    each *= (values.data - mean[values.indices]) ** 2
-    squares = np.bincount(values.indices, each, piece.width) + (total - stored) * mean**2
-    return np.stack([mean, squares])
-
-
-def sensitive_basis(
-    engine: MemoryEngine, center: Floats, unit: Floats, noise: Floats, *, standardize: bool
-) -> tuple[Spectrum, Floats]:
-    """Return S in its singular basis, and orthonormal columns with the span of W^½S."""
-    S = np.empty((engine.n_rows, len(center)))
-    for columns, block in column_blocks(engine.rows.sensitive, engine.n_rows, center):
-        S[:, columns] = block
-    Q, R = np.linalg.qr(S * np.sqrt(engine.weights)[:, None])
-    spectrum, P, _ = spectrum_of(R, unit if standardize else np.ones(len(unit)), noise, unit)
-    return spectrum, Q @ P
-
-
 def _measured(
-    columns: WideColumns,
-    noise: Floats,
-    noise_of_sensitive: Floats,
-    to_B: Floats,
-    weight: float,
-    *,
-    standardize: bool,
+    columns: WideColumns, known: ColumnStatistics
 ) -> tuple[WideColumns, Floats, Floats, Floats]:
     """Replace scale and squares of X by those of U.
 
     A column that is in the span of S up to rounding has squares of zero.
-
-    Parameters
-    ----------
-    columns : WideColumns
-        With scale and squares of X.
-    noise : ndarray of shape (p,)
-        What rounding contributes to each predictor, relative to its scale.
-    noise_of_sensitive : ndarray of shape (q,)
-        What it contributes to each sensitive column, in its units.
-    to_B : ndarray of shape (q, rank)
-        B of a predictor from its products with the span.
-    weight : float
-        Sum of the weights.
-    standardize : bool
-        Whether the columns of V have unit spread.
 
     Returns
     -------
@@ -274,16 +170,11 @@ def _measured(
     gram = np.zeros((n, n))
     for place, block in column_blocks(columns.pieces, n, columns.center):
         outside, products = decorrelated(block, columns.root_weight, columns.span)
-        along[:, place] = products[1:]
-        squares_U, unit = np.einsum("ij,ij->j", outside, outside), columns.scale[place]
-        spread, total = (np.sqrt(a / weight) / unit for a in (squares_U, columns.squares[place]))
-        # Rounding of X, and of the columns of S that explain it.
-        noise_U = noise[place] + noise_of_sensitive @ np.abs(to_B @ along[:, place]) / unit
-        used = spread > noise_U * np.maximum(total, 1.0)
-        squares[place] = np.where(used, squares_U, 0.0)
-        scale[place] = np.where(used, spread, 1.0) * unit if standardize else 1.0
-        rounding[place] = used * noise_U * unit / scale[place]
-        outside *= used / scale[place]
+        along[:, place], squares_U = products[1:], np.einsum("ij,ij->j", outside, outside)
+        squares[place], scale[place], rounding[place] = known.decorrelated(
+            place, squares_U, products[1:]
+        )
+        outside *= (squares[place] > 0.0) / scale[place]
         gram += outside @ outside.T
     return replace(columns, scale=scale, squares=squares), along, rounding, gram
 
@@ -334,12 +225,6 @@ def _rounding_along(
     return np.where(values > 0.0, along, np.inf)
 
 
-def explained_share(outside: Floats, total: Floats) -> Floats:
-    """Share of each predictor's variance that S explains."""
-    share = np.divide(outside, total, out=np.ones_like(total), where=total > 0.0)
-    return np.clip(1.0 - share, 0.0, 1.0)
-
-
 def of_features(original: FairBasis, values: Floats) -> FairBasis:
     """Return the basis of S and the features, which are orthogonal to S and to each other."""
     q, k = len(original.center_sensitive), len(values)
@@ -348,5 +233,4 @@ def of_features(original: FairBasis, values: Floats) -> FairBasis:
         center_predictors=np.zeros(k),
         B=np.zeros((q, k)),
         predictors=Spectrum(values**2, np.eye(k), np.ones(k), ()),
-        explained=np.zeros(k),
     )

@@ -114,16 +114,9 @@ class ConditionalCoordinates(Coordinates):
     @cached_property
     def to_raw(self) -> Floats:
         """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
-        inner, basis, q = self.inner.to_raw, self.basis, len(self.basis.B)
-        width, c = inner.shape[1], self.controls.shape[1]
-        columns, zeta = inner[1:].T, np.zeros((width, len(basis.controls)))
-        zeta -= columns @ basis.on_controls[:, : columns.shape[1]].T
-        out = np.zeros((1 + q + len(basis.others) + len(basis.controls), width + c))
-        out[0, 0] = 1.0
-        out[1 : 1 + q, :width] = columns[:, :q].T
-        out[1 + q :, :width] = basis.complete(columns[:, q:], zeta).T
-        out[1 + q + basis.controls, width:] = self.controls
-        return out
+        width = self.inner.to_raw.shape[1] + self.controls.shape[1]
+        level, alpha, beta = self.split(np.eye(width))
+        return np.vstack([level, self.basis.raw_coefficients(alpha, beta).T])
 
     @cached_property
     def standardized(self) -> Floats:
@@ -197,11 +190,9 @@ class ControlledSpace(Space):
         controls = basis.controls[list(basis.of_controls.dependent)].tolist()
         return sensitive, basis.others[predictors].tolist() + controls
 
-    def coordinates(
-        self, family: Family, penalty: Any, predictor_penalty: float = 0.0
-    ) -> Coordinates:
+    def coordinates(self, family: Family, penalty: Any) -> Coordinates:
         """Return the coordinates θ of a model."""
-        inner = self.inner.coordinates(family, penalty, predictor_penalty)
+        inner = self.inner.coordinates(family, penalty)
         return ConditionalCoordinates(
             basis=self.basis,
             n_predictors=inner.n_predictors,
@@ -278,8 +269,8 @@ def controlled_space(
     blind : bool
         Whether models use S to fit only.
     """
-    factor = factorize(engine, engine.moments(), n_targets)
-    q, last = engine.n_sensitive, len(factor.scale) - n_targets
+    factor = factorize(engine, n_targets)
+    q, last = engine.n_sensitive, len(engine.names)
     C = q + np.array(controls, dtype=np.intp)
     others = np.setdiff1d(np.arange(q, last), C)
     rest = np.concatenate([np.arange(q), others, np.arange(last, len(factor.scale))])
@@ -288,16 +279,16 @@ def controlled_space(
     roots = np.sqrt(spectrum.eigenvalues)
     slopes = spectrum.vectors / roots @ (P.T @ factor.R[:, rest])
     on_controls = slopes * factor.scale[rest] / unit[:, None]
-    residual = _residual_factor(factor, rest, N.T @ factor.R[:, rest], n_targets)
-    options: Any = {"standardize": standardize, "n_targets": n_targets, "penalized": penalized}
+    residual = _residual_factor(factor, rest, N.T @ factor.R[:, rest])
+    options: Any = {"standardize": standardize, "penalized": penalized}
     within = (
         blind_space_of(engine, residual, **options)
         if blind
-        else Space(engine, fair_basis(residual, q, **options))
+        else Space(engine, fair_basis(residual, **options))
     )
     basis = ConditionalBasis(
         **{item.name: getattr(within.basis, item.name) for item in fields(FairBasis)},
-        whole=fair_basis(factor, q, **options),
+        whole=fair_basis(factor, **options),
         controls=C - q,
         others=others - q,
         of_controls=spectrum,
@@ -306,19 +297,21 @@ def controlled_space(
     return ControlledSpace(engine, basis, within)
 
 
-def _residual_factor(factor: Factor, rest: Integers, root: Floats, n_targets: int) -> Factor:
+def _residual_factor(factor: Factor, rest: Integers, root: Floats) -> Factor:
     """Return the factor of residuals, in units of their own spread; their means are zero."""
     R = triangular_factor(root)
     spread = np.linalg.norm(R, axis=0) / np.sqrt(factor.weight)
     # Controls explain a column only up to rounding.
     gone = spread <= factor.noise[rest] + factor.noise.max(initial=0.0)
     spread = np.where(gone, 1.0, spread)
-    center = np.append(np.zeros(len(rest) - n_targets), factor.center[rest[-n_targets:]])
+    targets = rest[-factor.n_targets :]
+    center = np.append(np.zeros(len(rest) - len(targets)), factor.center[targets])
     return Factor(
+        factor.n_sensitive,
+        factor.n_targets,
         factor.weight,
         center,
         np.where(gone, 1.0, factor.scale[rest] * spread),
         np.where(gone, 0.0, R / spread),
         np.minimum(factor.noise[rest] / spread, NOISE_LIMIT),
-        factor.condition,
     )

@@ -41,10 +41,9 @@ class SparseModel:
 
     @cached_property
     def diagonal(self) -> Floats:
-        """About the diagonal of the system: as if each column's rows had their mean curvature."""
+        """About the diagonal of the system: as if all rows had their mean curvature."""
         columns = self.columns
-        curvature = np.einsum("naa->na", self.curvature)
-        mean = columns.variances(curvature) * columns.per_variance
+        mean = np.einsum("naa->a", self.curvature) / columns.weights.sum()
         squares = columns.squares / columns.scale**2
         return squares[:, None] * mean + 2.0 * self.ridge
 

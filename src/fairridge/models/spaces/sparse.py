@@ -18,19 +18,10 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import Indicators, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.models.basis import FairBasis, rounding_noise, scale_of
-from fairridge.models.spaces.compressed import (
-    FeatureSpace,
-    column_statistics,
-    explained_share,
-    of_features,
-    sensitive_basis,
-)
+from fairridge.models.spaces.column_statistics import read_columns
+from fairridge.models.spaces.compressed import FeatureSpace, of_features
 from fairridge.models.spaces.sparse_columns import Numbers, SparseColumns, SparseSpectrum
-from fairridge.solvers.spectrum import LENGTH_TOLERANCE, Spectrum
-
-# Length of a direction, relative to the longest, that is left for a later step.
-STEP_TOLERANCE = 1e-3
+from fairridge.solvers.spectrum import COLLINEARITY_TOLERANCE, LENGTH_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class SparseFeatures(FeatureSpace):
         for _ in range(2):  # twice is enough for orthogonality
             more = more - Q @ (Q.T @ more)
         new, lengths, _ = np.linalg.svd(more, full_matrices=False)
-        new = new[:, lengths > STEP_TOLERANCE * lengths[0]]
+        new = new[:, lengths > COLLINEARITY_TOLERANCE * lengths[0]]
         values: Floats = np.asarray(self.engine.rows.predictors[0].values)  # type: ignore[union-attr]
         values = np.hstack([values, self.columns.outside(self.columns.times(new))])
         features = self._in_features(np.hstack([Q, new]), values)
@@ -70,12 +61,10 @@ class SparseFeatures(FeatureSpace):
         values, Q, sizes = values @ turn[:, kept], Q @ turn[:, kept], np.sqrt(variances[kept])
         on_features = (values / sizes).T @ (weight * self.targets)
         rest = self.targets - (values / sizes) @ on_features
-        basis = of_features(self.original, sizes)
         basis = replace(
-            basis,
+            of_features(self.original, sizes),
             on_predictors=on_features,
             residual=rest.T @ (weight * rest),
-            rank_of_columns=self.original.predictors.rank,
         )
         engine = self.whole.with_predictors(values)
         return replace(self, engine=engine, basis=basis, directions=Q)
@@ -91,91 +80,40 @@ def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeature
     standardize : bool
         Whether penalties see columns of S and U divided by their standard deviations.
     """
-    rows, weights = engine.rows, engine.weights
-    total = float(weights.sum())
-    mean_S, squares_S = column_statistics(rows.sensitive, weights)
-    scale_S = scale_of(squares_S, mean_S, total)
-    noise_S = rounding_noise(mean_S, scale_S)
-    sensitive, P = sensitive_basis(engine, mean_S, scale_S, noise_S, standardize=standardize)
-    # H: columns with the span of [1, S] that are orthonormal under the weights. P has them for
-    # W^½S, so that the root of the weights is divided out.
-    root = np.sqrt(weights)[:, None]
-    span = np.hstack([np.full_like(root, 1.0 / np.sqrt(total)), P / root])
+    known, weights = read_columns(engine, standardize=standardize), engine.weights
+    X = slice(engine.n_sensitive, len(engine.names))
+    mean, squares = known.mean[X], known.squares[X]
+    # H: columns with the span of [1, S] that are orthonormal under the weights.
+    span = known.span / known.root_weight
     span = np.asfortranarray(span)  # products with a few long columns take half the time
-
-    pieces, mean, squares = _centered(engine)
-    # A column of zeros alone has a square of zero, and needs no check.
-    checked = np.where((squares == 0.0) & (mean == 0.0), 1.0, squares)
-    of_targets = column_statistics([Slab(rows.targets)], weights)[1]
-    engine.require_numbers(np.concatenate([squares_S, checked, of_targets]))
-    columns, B = _decorrelated(
-        pieces, weights, span, sensitive, noise_S * scale_S, mean, squares, standardize=standardize
-    )
-
-    # U has no decomposition to project the response on. It is compared only along the response,
-    # so that an orthonormal basis of its part outside [1, S] stands for the left singular
-    # vectors; nothing of the response is outside its own span, and the residual is zero.
-    center = weights @ rows.targets / total
-    response = rows.targets - center
-    targets = columns.outside(response)
-    left, on_left = np.linalg.qr(targets * root)
-    original = FairBasis(
-        weight=total,
-        center_sensitive=mean_S,
-        center_predictors=mean,
-        center_targets=center,
-        B=B,
-        sensitive=sensitive,
-        predictors=SparseSpectrum(columns, left / root),
-        on_sensitive=P.T @ (response * root),
-        on_predictors=on_left,
-        residual=np.zeros((targets.shape[1], targets.shape[1])),
-        explained=explained_share(columns.squares, squares),
-    )
-    # Q begins empty; searches add directions until they suffice (`SparseFeatures.grown`).
-    none = np.zeros((len(mean), 0))
-    empty = SparseFeatures(engine, original, engine, original, columns, none, targets)
-    return empty._in_features(none, np.zeros((rows.n_rows, 0)))
-
-
-def _decorrelated(
-    pieces: tuple[Numbers, ...],
-    weights: Floats,
-    span: Floats,
-    sensitive: Spectrum,
-    noise_S: Floats,
-    mean: Floats,
-    squares: Floats,
-    *,
-    standardize: bool,
-) -> tuple[SparseColumns, Floats]:
-    """Return V, and B; see `sparse_features`. `noise_S` is in the units of S."""
-    total, ones = float(weights.sum()), np.ones(len(mean))
+    pieces, ones = _centered(engine, mean), np.ones(len(mean))
     # A = HᵀWX needs products with X alone, so that it is found before scale and squares.
     columns = SparseColumns(pieces, weights, span, np.empty((0, 0)), ones, ones)
     columns = replace(columns, along=columns.products(span * weights[:, None]).T)
-    outside = columns.squares_outside(squares)
-    unit = scale_of(squares, mean, total)
-    # The first row of A belongs to the constant; the others are along S, in its singular basis.
-    to_B = sensitive.vectors / np.sqrt(sensitive.eigenvalues) / sensitive.scale[:, None]
-    B = to_B @ columns.along[1:]
-    # As in `fair_basis`: what S explains of a column up to rounding, of X and of S, counts as
-    # explained, since its coefficient would be made of rounding. Its squares are set to zero.
-    noise = rounding_noise(mean, unit) + noise_S @ np.abs(B) / unit
-    spread = np.sqrt(np.maximum(outside, 0.0) / total) / unit
-    used = spread > noise * np.maximum(np.sqrt(squares / total) / unit, 1.0)
-    scale = np.where(used, spread, 1.0) * unit if standardize else ones
-    return replace(columns, scale=scale, squares=np.where(used, outside, 0.0)), B
+    # The first row of A belongs to the constant.
+    outside, along = columns.squares_outside(squares), columns.along[1:]
+    squares, scale, _ = known.decorrelated(slice(0, len(mean)), outside, along)
+    columns = replace(columns, scale=scale, squares=squares)
+
+    # U has no decomposition to project the response on. It is compared only along the response,
+    # so that an orthonormal basis of its part outside [1, S] stands for the left singular vectors.
+    targets = columns.outside(engine.rows.targets - known.mean[len(engine.names) :])
+    left = np.linalg.qr(targets * known.root_weight)[0]
+    spectrum = SparseSpectrum(columns, left * known.root_weight)
+    original = known.basis(engine.rows.targets, spectrum, left, along)
+    # Q begins empty; searches add directions until they suffice (`SparseFeatures.grown`).
+    none = np.zeros((len(mean), 0))
+    empty = SparseFeatures(engine, original, engine, original, columns, none, targets)
+    return empty._in_features(none, np.zeros((engine.n_rows, 0)))
 
 
-def _centered(engine: MemoryEngine) -> tuple[tuple[Numbers, ...], Floats, Floats]:
-    """Return the predictors, dense ones centered, and mean and Σ w(x − mean)² of each."""
-    weights = engine.weights
-    centered: list[tuple[Numbers, Floats, Floats]] = []
+def _centered(engine: MemoryEngine, mean: Floats) -> tuple[Numbers, ...]:
+    """Return the predictors, dense ones centered."""
+    centered: list[Numbers] = []
+    start = 0
     for piece in engine.rows.predictors:
         assert not isinstance(piece, Indicators)
-        mean, squares = column_statistics([piece], weights)
-        dense = isinstance(piece, Slab)
-        centered.append((Slab(piece.values - mean) if dense else piece, mean, squares))
-    means, scatters = (np.concatenate([part[k] for part in centered]) for k in (1, 2))
-    return tuple(part[0] for part in centered), means, scatters
+        here = mean[start : start + piece.width]
+        centered.append(Slab(piece.values - here) if isinstance(piece, Slab) else piece)
+        start += piece.width
+    return tuple(centered)

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab, SparseSlab
-from fairridge.solvers.spectrum import PANEL, Spectrum
+from fairridge.models.spaces.wide_columns import ColumnSpectrum
+from fairridge.solvers.spectrum import PANEL
 
 Numbers = Slab | SparseSlab
 
@@ -75,17 +75,6 @@ class SparseColumns:
             vectors = vectors - self.span @ ((self.span * self.weights[:, None]).T @ vectors)
         return vectors
 
-    def variances(self, weights: Floats) -> Floats:
-        """Return Σ c(x − x̄)² of the columns of X, for weights c of shape (n, m)."""
-        squares = np.concatenate([_squared(piece).T @ weights for piece in self.pieces])
-        return np.maximum(squares - self.products(weights) ** 2 / weights.sum(axis=0), 0.0)
-
-    @cached_property
-    def per_variance(self) -> Floats:
-        """Reciprocals of the same for the weights of the rows; 0 for constants, of shape (p, 1)."""
-        total = self.variances(self.weights[:, None])
-        return np.where(total > 0.0, 1.0 / np.where(total > 0.0, total, 1.0), 0.0)
-
     @cached_property
     def _per_scale(self) -> Floats:
         return np.where(self.squares > 0.0, 1.0 / self.scale, 0.0)
@@ -100,7 +89,7 @@ class SparseColumns:
         return squares
 
 
-class SparseSpectrum(Spectrum):
+class SparseSpectrum(ColumnSpectrum):
     """Columns of U without a decomposition: models need only products with them.
 
     Fitted values and responses are compared along the response alone.
@@ -110,11 +99,8 @@ class SparseSpectrum(Spectrum):
     columns : SparseColumns
         The columns.
     left : ndarray of shape (n, m)
-        Columns with the span of the response outside S, orthonormal under the weights.
+        W times columns with the span of the response outside S, orthonormal under the weights.
     """
-
-    _columns: SparseColumns
-    _left: Floats
 
     def inverse_diagonal(self) -> None:
         """Say nothing: many columns have no small inverse."""
@@ -128,37 +114,10 @@ class SparseSpectrum(Spectrum):
         n, s = self._columns.span.shape
         return min(int(np.count_nonzero(self._columns.squares)), n - s)
 
-    def squares(self) -> Floats:
-        """‖u‖² of every column."""
-        return self._columns.squares
-
-    def products(self, projection: Floats) -> Floats:
-        """Uᵀy for the projection of a response."""
-        y = self._columns.weights[:, None] * (self._left @ projection)
-        return self._columns.transposed(y) * self.scale[:, None]
-
-    def rotate(self, coefficients: Floats) -> Floats:
-        """Fitted values Ub along the response, for original-scale coefficients b (last axis)."""
-        weighted = self._fitted(coefficients) * self._columns.weights[:, None]
-        fitted = weighted.T @ self._left
-        return fitted.reshape(*coefficients.shape[:-1], self._left.shape[1])
-
     def quadratic(self, coefficients: Floats) -> Floats:
         """‖Ub‖² for original-scale coefficients b (last axis)."""
         squares = self._columns.weights @ self._fitted(coefficients) ** 2
-        return squares.reshape(coefficients.shape[:-1])
-
-    def _fitted(self, coefficients: Floats) -> Floats:
-        flat = coefficients.reshape(-1, len(self.scale))
-        return self._columns.times((flat * self.scale).T)
-
-
-def _squared(piece: Numbers) -> Any:
-    """Return the squares of the numbers of a piece."""
-    if isinstance(piece, Slab):
-        return piece.values**2
-    values: Any = piece.values
-    return sparse.csr_array((values.data**2, values.indices, values.indptr), values.shape)
+        return np.asarray(squares).reshape(coefficients.shape[:-1])
 
 
 def _columns(pieces: tuple[Numbers, ...], places: Integers, n_rows: int) -> Floats:

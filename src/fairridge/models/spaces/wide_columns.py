@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,33 @@ class WideColumns:
         return np.where(self.squares[place] > 0.0, 1.0 / self.scale[place], 0.0)
 
 
-class WideSpectrum(Spectrum):
+class ColumnSpectrum(Spectrum):
+    """Columns of U that are known by their products, and a basis to compare responses along."""
+
+    _columns: Any
+    _left: Floats
+
+    def squares(self) -> Floats:
+        """‖u‖² of every column."""
+        return np.asarray(self._columns.squares)
+
+    def products(self, projection: Floats) -> Floats:
+        """Uᵀy for a projection of y."""
+        flat = projection[:, None] if projection.ndim == 1 else projection
+        products = self._columns.transposed(self._left @ flat) * self.scale[:, None]
+        return products.reshape(len(self.scale), *projection.shape[1:])
+
+    def rotate(self, coefficients: Floats) -> Floats:
+        """Fitted values Ub along the basis, for original-scale coefficients b (last axis)."""
+        rotated = self._fitted(coefficients).T @ self._left
+        return rotated.reshape(*coefficients.shape[:-1], self._left.shape[1])
+
+    def _fitted(self, coefficients: Floats) -> Floats:
+        flat = coefficients.reshape(-1, len(self.scale))
+        return np.asarray(self._columns.times((flat * self.scale).T))
+
+
+class WideSpectrum(ColumnSpectrum):
     """Wide columns in their singular basis; its p × rank vectors are computed on first use.
 
     Parameters
@@ -70,38 +97,19 @@ class WideSpectrum(Spectrum):
         s.
     """
 
-    _columns: WideColumns
-    _left: Floats
-
     def __init__(self, columns: WideColumns, left: Floats, values: Floats) -> None:
         vars(self).update(eigenvalues=values**2, scale=columns.scale, _columns=columns, _left=left)
 
     @cached_property
     def vectors(self) -> Floats:
         """Q."""
-        return self._columns.transposed(self._left / np.sqrt(self.eigenvalues))
+        return np.asarray(self._columns.transposed(self._left / np.sqrt(self.eigenvalues)))
 
     @cached_property
     def dependent(self) -> tuple[int, ...]:
         """Columns that are constant, or linear combinations of the others."""
         blocks = (block for _, block in self._columns.blocks())
         return dependent_columns(blocks, len(self.scale), self.rank)
-
-    def squares(self) -> Floats:
-        """‖u‖² of every column."""
-        return self._columns.squares
-
-    def products(self, projection: Floats) -> Floats:
-        """Uᵀy for a projection of y."""
-        flat = projection[:, None] if projection.ndim == 1 else projection
-        products = self._columns.transposed(self._left @ flat) * self.scale[:, None]
-        return products.reshape(len(self.scale), *projection.shape[1:])
-
-    def rotate(self, coefficients: Floats) -> Floats:
-        """Fitted values EᵀUb for original-scale coefficients b (last axis)."""
-        flat = np.atleast_2d(coefficients) * self.scale
-        rotated = self._columns.times(flat.T).T @ self._left
-        return rotated.reshape(*coefficients.shape[:-1], self.rank)
 
 
 def decorrelated(block: Floats, root_weight: Floats, span: Floats) -> tuple[Floats, Floats]:

@@ -210,7 +210,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
 
 def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProblem:
     """Read the rows once, or twice if they are ill-conditioned, and decompose."""
-    factor = factorize(engine, engine.moments())
+    factor = factorize(engine)
     space = blind_space_of(engine, factor, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
     return ZafarProblem(space, spaces)

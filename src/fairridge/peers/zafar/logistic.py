@@ -268,7 +268,7 @@ def zafar_glm_problem(
     engine: Engine, family: Family, *, bound: Bound, at_zero: AtZero, tol: float, max_iter: int
 ) -> ZafarGLMProblem:
     """Decompose S and X as for least squares; the response is read in the passes."""
-    factor = factorize(engine, engine.moments())
+    factor = factorize(engine)
     space = blind_space_of(engine, factor, standardize=True)
     spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
     settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, blind=True)
