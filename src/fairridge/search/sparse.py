@@ -20,8 +20,8 @@ from fairridge.search.problem import Choice, PenalizedProblem, Solution
 CLOSE, ROUNDING = 1e-11, 1e-7
 # Far from a minimum a Newton step is not worth more digits than this part of its length.
 FORCING = 0.1
-# Products of conjugate gradients per direction, rounds of growth, and steps per round.
-MOST_PRODUCTS, MOST_ROUNDS, MOST_STEPS = 2_000, 40, 8
+# Products of conjugate gradients per direction, and steps per round of growth.
+MOST_PRODUCTS, MOST_STEPS = 2_000, 8
 
 
 class SparseProblem(PenalizedProblem):
@@ -51,7 +51,7 @@ class SparseProblem(PenalizedProblem):
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound: in features, until these suffice for all."""
         lengths: list[float] = []
-        for _ in range(MOST_ROUNDS):
+        for _ in range(self.settings.max_iter):
             solutions = self.inner.solve(bounds)
             fits: list[Any] = [solution.fit.features for solution in solutions]
             lengths.append(self._grow(fits + self.inner.references))
