@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -10,26 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._notebook import facts_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, columns_of, make_frame, name_of, offset_names
+from fairridge.data import as_table, columns_of, make_frame, name_of
 from fairridge.data.classes import labels_by_code
-from fairridge.data.pipelines import (
-    at_bound,
-    bound_parameter,
-    fit_arguments,
-    predicted,
-    split_pipeline,
-    with_last,
-)
+from fairridge.data.pipelines import bound_parameter, predicted, split_pipeline, with_last
 from fairridge.data.table import labels, require_known
 from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.estimators._training import read_inputs
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
     Favorable,
@@ -41,6 +32,7 @@ from fairridge.metrics.decisions import SMALL_GROUP_ROWS
 from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.given_rows import ScoredRows
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.same_rows import refuse_training_rows
 
 FAIREST = "for the fairest model on the training rows, "
@@ -265,8 +257,6 @@ def choose_bound(
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     check_option("untested", untested, ("refuse", "ignore"))
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
-    own = X, y, sensitive_features, sample_weight
-    held = X_held, y_held, sensitive_features_held, sample_weight_held
     if sample_weight is not None and sample_weight_held is None:
         raise ValueError(
             "sample_weight weights the training rows only: pass sample_weight_held=… for the "
@@ -276,45 +266,78 @@ def choose_bound(
         raise TypeError(
             f"rule={rule!r} is not a rule; pass one of fairridge.rules, such as AdverseImpact()."
         )
-    options: dict[str, Any] = {"rule": rule, "confidence": confidence, "untested": untested}
-    offsets = {
-        "offset": offset, "offset_held": offset_held,
-        "exposure": exposure, "exposure_held": exposure_held,
-    }  # fmt: skip
-    steps, last = split_pipeline(model)
-    if isinstance(last, LinearModel | FairStacking) and last is not model:
-        return _chosen_pipeline(model, steps, own, held, unfairness=bounds, **options, **offsets)
-    if isinstance(model, FairStacking):
-        _refuse_offsets(model, {name: offsets[name] for name in ("offset", "offset_held")})
-        exposures = exposure, exposure_held
-        return _chosen_stack(model, own, held, exposures, unfairness=bounds, **options)
-    shift = shift_held = None
-    if isinstance(model, LinearModel):
-        shift, shift_held = model._shift(offset, exposure), model._shift(offset_held, exposure_held)
-        _require_same_offsets(offset_names(shift), offset_names(shift_held))
-    else:
-        _refuse_offsets(model, offsets)
-    training, new = ScoredRows.of(last, *own, shift), ScoredRows.of(last, *held, shift_held)
-    bounds, models = _candidates(model, bounds, own, shift)
-    found = _tested(bounds, models, training, new, **options)
+    own = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
+    held = PassedRows(
+        X_held, y_held, sensitive_features_held, sample_weight_held, offset_held, exposure_held
+    )
+    _check_offsets(split_pipeline(model)[1], own, held)
+    inner, own, held, complete = _innermost(model, own, held)
+    training, new = _read(inner, own), _read(inner, held)
+    bounds, models = _candidates(inner, bounds, own)
+    found = _tested(bounds, models, training, new, rule, confidence, untested)
     _warn(found)
-    return replace(found, _backend=as_table(X).backend)
+    chosen = None if found.model is None else complete(found.model)
+    return replace(found, model=chosen, _backend=as_table(X).backend)
 
 
-def _candidates(
-    model: Any, bounds: Floats, own: tuple[Any, ...], offset: Any
-) -> tuple[Floats, Sequence[Any]]:
+def _check_offsets(model: Any, own: PassedRows, held: PassedRows) -> None:
+    """Raise unless both have the same offsets, and the model takes these."""
+    taken: tuple[str, ...] = ()
+    if isinstance(model, LinearModel | FairStacking):
+        taken = ("offset", "exposure") if isinstance(model, LinearModel) else ("exposure",)
+    for name in ("offset", "exposure"):
+        given, given_held = (getattr(rows, name) is not None for rows in (own, held))
+        if (given or given_held) and name not in taken:
+            raise ValueError(f"{type(model).__name__} takes no {name}; leave it out.")
+        if given != given_held:
+            which = "held-out" if given else "training"
+            raise ValueError(
+                f"the {which} rows have no {name}, and the others have one: pass both {name}=… "
+                f"and {name}_held=…, or neither."
+            )
+
+
+def _innermost(
+    model: Any, own: PassedRows, held: PassedRows
+) -> tuple[Any, PassedRows, PassedRows, Callable[[Any], Any]]:
+    """Return the linear model in a pipeline or a stack, rows as it reads them, and its way back.
+
+    Any other model stands for itself.
+    """
+    steps, last = split_pipeline(model)
+    if last is not model and isinstance(last, LinearModel | FairStacking):
+        if steps is not None:
+            steps = clone(steps).fit(own.X, own.y)
+            own, held = (replace(rows, X=steps.transform(rows.X)) for rows in (own, held))
+        inner, own, held, complete = _innermost(last, own, held)
+        return inner, own, held, lambda found: with_last(model, steps, complete(found))
+    if not isinstance(model, FairStacking):
+        return model, own, held, lambda found: found
+    refuse_training_rows(own.inputs, own.y, held.inputs, held.y)
+    stack = copy(model).fit(own.X, own.y, **own.beside(model))
+    given = own.sensitive_features, own.sample_weight, own.exposure
+    of_layer = stack.training_of_layer(own.X, own.y, *given)
+    new = stack.layer_inputs(
+        held.X, sensitive_features=held.sensitive_features, exposure=held.exposure
+    )
+    held = PassedRows(y=held.y, sample_weight=held.sample_weight, **new)
+    return stack.layer_, PassedRows(**of_layer), held, stack.with_layer
+
+
+def _read(model: Any, rows: PassedRows) -> ScoredRows:
+    given = rows.sensitive_features, rows.sample_weight, rows.shift(model)
+    return ScoredRows.of(split_pipeline(model)[1], rows.X, rows.y, *given)
+
+
+def _candidates(model: Any, bounds: Floats, own: PassedRows) -> tuple[Floats, Sequence[Any]]:
     """Return models for all bounds; a model that has none stands for itself."""
-    X, y, S, weight = own
     if isinstance(model, LinearModel):
-        given = {"sensitive_features": S, "sample_weight": weight, "offset": offset}
-        path = model.path(X, y, unfairness=bounds, **given)
+        path = model.path(own.X, own.y, unfairness=bounds, **own.beside(model))
         return bounds, [path.at(float(r)) for r in bounds]
     if bound_parameter(model) is None:
         check_is_fitted(model)
         return np.full(1, np.nan), [model]
-    given = fit_arguments(model, sensitive_features=S, sample_weight=weight)
-    return bounds, [at_bound(model, r).fit(X, y, **given) for r in bounds]
+    return bounds, [own.fitted(model, float(r)) for r in bounds]
 
 
 def _tested(
@@ -322,7 +345,6 @@ def _tested(
     models: Sequence[Any],
     training: ScoredRows,
     held: ScoredRows,
-    *,
     rule: Rule,
     confidence: float,
     untested: str,
@@ -340,93 +362,6 @@ def _tested(
     missing = tuple(_untested(rule, own[start], first, cut))
     undecided = bool(missing) and untested == "refuse"
     return _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
-
-
-def _chosen_pipeline(
-    model: Pipeline,
-    steps: Pipeline | None,
-    own: tuple[Any, ...],
-    held: tuple[Any, ...],
-    **options: Any,
-) -> ChosenBound:
-    """Choose the bound of the last step, on what the others make of the rows."""
-    (X, y, S, weight), (X_held, y_held, S_held, weight_held) = own, held
-    if steps is not None:
-        steps = clone(steps).fit(X, y)
-        X, X_held = steps.transform(X), steps.transform(X_held)
-    found = choose_bound(
-        model.steps[-1][1],
-        X,
-        y,
-        X_held,
-        y_held,
-        sensitive_features=S,
-        sensitive_features_held=S_held,
-        sample_weight=weight,
-        sample_weight_held=weight_held,
-        **options,
-    )
-    chosen = None if found.model is None else with_last(model, steps, found.model)
-    return replace(found, model=chosen)
-
-
-def _chosen_stack(
-    model: FairStacking,
-    own: tuple[Any, ...],
-    held: tuple[Any, ...],
-    exposures: tuple[Any, Any],
-    **options: Any,
-) -> ChosenBound:
-    """Choose the bound of the layer, for scores of one cross-fit.
-
-    Parameters
-    ----------
-    model : FairStacking
-        The stacked model.
-    own, held : tuple
-        X, y, sensitive_features and sample_weight of training and held-out rows.
-    exposures : tuple
-        The exposure of both.
-    **options
-        As in `choose_bound`.
-    """
-    (X, y, S, weight), (X_held, y_held, S_held, weight_held) = own, held
-    _require_same_offsets(*(() if e is None else ("exposure",) for e in exposures))
-    read = (read_inputs(x, s, w, None) for x, _, s, w in (own, held))
-    refuse_training_rows(next(read), y, next(read), y_held)
-    exposure, exposure_held = exposures
-    stack = copy(model).fit(X, y, sensitive_features=S, sample_weight=weight, exposure=exposure)
-    rows = stack.training_of_layer(X, y, S, weight, exposure)
-    new = stack.layer_inputs(X_held, sensitive_features=S_held, exposure=exposure_held)
-    found = choose_bound(
-        stack.layer_,
-        rows.pop("X"),
-        rows.pop("y"),
-        new["X"],
-        y_held,
-        **rows,
-        sensitive_features_held=new["sensitive_features"],
-        sample_weight_held=weight_held,
-        exposure_held=new.get("exposure"),
-        **options,
-    )
-    return replace(found, model=None if found.model is None else stack.with_layer(found.model))
-
-
-def _require_same_offsets(own: tuple[str, ...], held: tuple[str, ...]) -> None:
-    for name in ("offset", "exposure"):
-        if (name in own) != (name in held):
-            which = "held-out" if name in own else "training"
-            raise ValueError(
-                f"the {which} rows have no {name}, and the others have one: pass both {name}=… "
-                f"and {name}_held=…, or neither."
-            )
-
-
-def _refuse_offsets(model: Any, offsets: dict[str, Any]) -> None:
-    name = next((name for name, values in offsets.items() if values is not None), None)
-    if name is not None:
-        raise ValueError(f"{type(model).__name__} takes no {name}; leave it out.")
 
 
 def _concluded(
