@@ -75,7 +75,7 @@ def uncentered_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _models(case: str, settings: Settings) -> Models:
-    return Models.of(load(case, settings), np.array(settings.bounds), settings.folds)
+    return Models.of(load(case, settings), np.array(settings.bounds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,31 +89,28 @@ class Models:
     dropping: WholeModel
 
     @classmethod
-    def of(cls, data: Data, bounds: Floats, n_folds: int) -> Models:
+    def of(cls, data: Data, bounds: Floats) -> Models:
         """Fit all rows."""
         # Levels that decide the response are in the fit and in the bound, as in the paper.
         ridge = _fgrrm(data, separation="warn")
         training = read_training(ridge, data.frame, data.y, None, None, None)
-        path = ridge.path(data.frame, data.y, unfairness=bounds)
-        everyone = Fold.of(data, *2 * (np.arange(len(data)),))
-        limits = _largest(everyone.covariances, everyone, path, bounds)
         zafar = ZafarClassifier(bound="covariance", sensitive=data.sensitive)
         # As fairml has it at r = 0: predictors with any covariance are dropped.
         dropping = clone(zafar).set_params(at_zero="drop")
         return cls(
             data,
             bounds,
-            WholeModel.of(ridge, training, bounds, n_folds),
-            WholeModel.of(zafar, training, limits, n_folds),
+            WholeModel.of(ridge, training),
+            WholeModel.of(zafar, training),
             WholeModel(dropping, training),
         )
 
     def measured(self, fold: Fold, groups: Groups) -> dict[str, Measured]:
         """Fit all models to the training rows, and measure them on both parts."""
-        train, test = self.fgrrm.training.fold(fold.train, fold.test)
+        train, _ = self.fgrrm.training.fold(fold.train, fold.test)
 
         def solver(whole: WholeModel) -> Solve:
-            problem = whole.problem(train, test)
+            problem = whole.problem(train)
             return lambda limits: Coefficients.of(whole.model._solve(problem, limits))
 
         ridge, zafar = solver(self.fgrrm)(self.bounds), solver(self.zlrm)

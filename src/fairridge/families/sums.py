@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,19 +105,13 @@ class GLMSums:
     others: tuple[GLMSums, ...] = ()
 
     def __add__(self, other: GLMSums) -> GLMSums:
-        others = tuple(a + b for a, b in zip(self.others, other.others, strict=True))
-        return self._combined(other, operator.add, others)
-
-    def __sub__(self, other: GLMSums) -> GLMSums:
-        return self._combined(other, operator.sub, ())
-
-    def _combined(self, other: GLMSums, join: Any, others: tuple[GLMSums, ...]) -> GLMSums:
-        missing = self.hessian is None or other.hessian is None
+        known = self.hessian is not None and other.hessian is not None
+        hessian: Any = self.hessian
         return GLMSums(
-            join(self.deviance, other.deviance),
-            join(self.gradient, other.gradient),
-            None if missing else join(self.hessian, other.hessian),
-            others,
+            self.deviance + other.deviance,
+            self.gradient + other.gradient,
+            hessian + other.hessian if known else None,
+            tuple(a + b for a, b in zip(self.others, other.others, strict=True)),
         )
 
     def recentered(self, gap: Floats) -> GLMSums:

@@ -1,7 +1,6 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
 from fairridge.search.contract import Usage, of_parts, require_inputs
-from fairridge.search.fold_starts import FoldStart
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
 from fairridge.search.leave_one_out import leave_one_out
@@ -23,7 +22,6 @@ __all__ = [
     "SEPARATION_RIDGE",
     "AttributeShare",
     "Choice",
-    "FoldStart",
     "GLMProblem",
     "GaussianProblem",
     "LeastSquares",

@@ -158,8 +158,6 @@ class BoundSearch(ABC):
     def _first(self, r: float) -> Point | None:
         """Return a point near the model at a bound, if there is one."""
         glm = self.glm
-        if glm.near:
-            return self._from_fold(r)
         if self._milestones:
             return self._continued(r)
         if glm.warm is not None:
@@ -184,13 +182,6 @@ class BoundSearch(ABC):
             return point if better else None
 
         return self.glm.in_samples(found)
-
-    def _from_fold(self, r: float) -> Point:
-        """Take the first step unseen from a model of more rows, whose value was nearest to r."""
-        near = self.glm.near
-        lambda_, point = near[min(near, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
-        step = self.glm.objective(lambda_).propose(point)
-        return self.evaluated(point, point.theta + step.change, 2, None)
 
     def _continued(self, r: float) -> Point:
         """Go on from the bounds that are nearest, in √r: the size of α, and smooth up to r = 0."""

@@ -20,12 +20,10 @@ from fairridge.families.sums import any_arrays
 from fairridge.models import FairBasis, Fit, Isolation, PredictedModels
 from fairridge.models.spaces import plain_space
 from fairridge.search.driver import BoundSearch, Found
-from fairridge.search.fold_starts import FoldStart, fold_starts, start_near
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import (
     Choice,
     PenalizedProblem,
-    Solution,
     choose_above_floor,
     separating_columns,
 )
@@ -223,19 +221,6 @@ class GLMProblem(PenalizedProblem):
         """Start from the `warm_start` of a problem on other rows instead of from the null model."""
         if warm_start is not None and not self.space.compressed:
             self.glm.start_from(warm_start)
-
-    @property
-    def starts_folds(self) -> bool:  # type: ignore[override]
-        """Whether models of all rows can start those of folds."""
-        return self.isolation is None and not self.space.compressed
-
-    def fold_starts(self, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
-        """Return models that were found, to start others on most of the rows from."""
-        return fold_starts(self.glm, solutions) if self.starts_folds else ()
-
-    def start_near(self, starts: Iterable[FoldStart]) -> None:
-        """Start from models of more rows, with the derivatives on these rows."""
-        start_near(self.glm, starts)
 
     # ------------------------------------------------------------------- fits
 

@@ -250,11 +250,6 @@ class MeanSearch(BoundSearch):
             return None
         return Found(step.lambda_, point, descent.crossings)
 
-    def _from_fold(self, r: float) -> Point:
-        near = self.glm.near
-        _, point = near[min(near, key=lambda x: abs(np.sqrt(max(x, 0.0)) - np.sqrt(r)))]
-        return self.evaluated(self.null, point.theta, 2, None)
-
     def packed(self, local: LocalModel, lambda_: float) -> Floats:
         """Return multipliers at a λ as one vector."""
         return np.concatenate(local.multipliers(lambda_))

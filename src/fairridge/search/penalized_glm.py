@@ -60,8 +60,7 @@ class PenalizedGLM:
         self.max_iter = settings.max_iter
         self.ridge = ridge  # on coefficients of standardized columns
         self._points: dict[float, Point] = {}
-        self._rough: dict[float, Point] = {}
-        self.near: dict[float, tuple[float, Point]] = {}
+        self.warm: Point | None = None  # where another problem was asked to start, at a typical λ
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -263,21 +262,11 @@ class PenalizedGLM:
         raw[:, 0] += raw[:, 1:] @ self.basis.center
         warm = self.point_at(self.coordinates.theta(raw))
         if warm.deviance < self.start.deviance:
-            self._rough[self.typical] = warm
-
-    def start_near(self, value: float, lambda_: float, point: Point) -> None:
-        """Start from a point near the minimum at a λ, at which a definition has a value."""
-        self._rough[lambda_] = point
-        self.near[value] = lambda_, point
-
-    @property
-    def warm(self) -> Point | None:
-        """The point that another problem was asked to start from, if any."""
-        return self._rough.get(self.typical)
+            self.warm = warm
 
     def _nearest(self, lambda_: float) -> Point:
         """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
-        known = self._rough | self._points
+        known = ({} if self.warm is None else {self.typical: self.warm}) | self._points
         if "restricted" in self.__dict__:
             known[np.inf] = self.restricted
         if not known:
@@ -378,8 +367,8 @@ class PenalizedGLM:
         """Minimize from the best point known, and say if there is no minimum."""
         if self.compares_nothing:
             return self.start
-        objective, nearest = self.objective(lambda_), self._rough.get(lambda_)
-        start = self._within(objective, nearest or self._nearest(lambda_))
+        objective = self.objective(lambda_)
+        start = self._within(objective, self._nearest(lambda_))
         if np.isfinite(lambda_) and objective.value(self.start) < objective.value(start):
             start = self.start  # large coefficients of another λ can be worse than none
         minimum, _ = minimize(objective, start, self.max_iter, tolerance)

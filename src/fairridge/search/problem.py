@@ -179,16 +179,6 @@ class Problem(ABC):
         """Start from the intercept and raw coefficients of an earlier fit to these rows."""
         self.start_from(raw)
 
-    # Whether models of all rows can start those of folds.
-    starts_folds: bool = False
-
-    def fold_starts(self, solutions: Iterable[Solution]) -> tuple[Any, ...]:
-        """Return models that were found, to start others on most of the rows from."""
-        return ()
-
-    def start_near(self, starts: Iterable[Any]) -> None:  # noqa: B027
-        """Start from models of more rows, with the derivatives on these rows."""
-
 
 class LeastSquares(Problem):
     """What gaussian models with a closed form share."""

@@ -425,7 +425,7 @@ def _linear_folds(
         return jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
     if uses_moments(model, training):
         return moment_folds(model, training, folds, bounds, rates)
-    whole = WholeModel.of(model, training, bounds, len(folds))
+    whole = WholeModel.of(model, training)
     return jobs(delayed(row_fold)(whole, fold, bounds, rates) for fold in folds)
 
 

@@ -26,7 +26,7 @@ from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.folds import Fold
-from fairridge.validation.whole import WholeModel, divides
+from fairridge.validation.whole import WholeModel
 
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
@@ -145,7 +145,7 @@ def row_fold(
     model, training = whole.model, whole.training
     train, test = training.fold(*fold)
     _require_response(training, train)
-    problem = whole.problem(train, test if divides(fold, training.n_rows) else None)
+    problem = whole.problem(train)
     rows, test_rates = DenseRows.of(test), None if rates is None else rates.take(fold[1])
     threshold = None if rates is None else _threshold(rates, train, training.response.family)
     # The deviance of a fit has the weights of classes in it, and losses do not.

@@ -32,7 +32,7 @@ from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import DecisionRates
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, fold_scores, row_fold
-from fairridge.validation.whole import WholeModel, divides
+from fairridge.validation.whole import WholeModel
 
 # Compares decisions of several models, given their coefficients and constants.
 Decide = Callable[[Floats, Floats], list[dict[str, float]]]
@@ -75,7 +75,7 @@ def moment_folds(
     for fold in folds:
         try:
             # Positions that do not divide the rows (hold-out, custom folds) have no complement.
-            if not divides(fold, training.n_rows):
+            if not _divides(fold, training.n_rows):
                 raise RowsNeededError
             test = training.engine_on(fold[1])
             part = test.moments()
@@ -87,6 +87,14 @@ def moment_folds(
             yield moment_fold(model, training.response, known, part, bounds, decide=decide)
         except RowsNeededError:
             yield row_fold(WholeModel(model, training), fold, bounds, rates)
+
+
+def _divides(fold: Fold, n: int) -> bool:
+    """Whether every row is in one of the two parts, once."""
+    seen = np.zeros(n, dtype=bool)
+    for part in fold:
+        seen[part] = True
+    return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
 
 
 def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: DecisionRates) -> Decide:

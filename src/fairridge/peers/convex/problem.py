@@ -78,11 +78,6 @@ class _PairRidge(RidgeOnExplained):
 class ConvexGLMProblem(GLMProblem):
     """The model of classes, by Newton's method at every λ."""
 
-    @property
-    def starts_folds(self) -> bool:  # type: ignore[override]
-        """Return False: M is another one on other rows."""
-        return False
-
     def separating_columns(self, fits: object) -> dict[str, float]:
         """Return nothing: what M sees of a column stays bounded."""
         return {}

@@ -10,7 +10,7 @@ method ends, the bound is met.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,9 +25,8 @@ from fairridge.peers.zafar.bounded import BoundedDescent, Chosen, QuadraticModel
 from fairridge.peers.zafar.least_squares import CovarianceBound, Limit, just_below
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
 from fairridge.penalties import Radial
-from fairridge.search.fold_starts import FoldStart, start_near
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
-from fairridge.search.problem import ModelSettings, Solution, Status
+from fairridge.search.problem import ModelSettings, Status
 from fairridge.search.scan import scan
 from fairridge.search.setup import penalized_glm
 from fairridge.solvers import Point, minimize
@@ -56,7 +55,6 @@ class ZafarGLMProblem(CovarianceBound):
         self.space = space
         self.family = family
         self.spaces = spaces
-        self.starts_folds = True
         self.settings = settings
         # What was found, by limits, and by bounds.
         self._found: dict[float, _Found] = {}
@@ -144,9 +142,8 @@ class ZafarGLMProblem(CovarianceBound):
     def _starts(self, chosen: Chosen, r: float) -> Iterator[Point]:
         """Yield points to start from: the nearest that is known, and the null model if it fails."""
         glm = self._whole
-        known = {value: point for value, (_, point) in glm.near.items()} | self._near
-        if known:
-            yield known[min(known, key=lambda x: abs(x - r) / (x + r))]
+        if self._near:
+            yield self._near[min(self._near, key=lambda x: abs(x - r) / (x + r))]
         else:
             start = glm.warm or (self._from_sample(chosen) if r < self._separated_from else None)
             if start is not None:
@@ -213,21 +210,6 @@ class ZafarGLMProblem(CovarianceBound):
         """Start from the `warm_start` of a problem on other rows."""
         if warm_start is not None:
             self._whole.start_from(warm_start)
-
-    def fold_starts(self, solutions: Iterable[Solution]) -> tuple[FoldStart, ...]:
-        """Return models that were found, to start others on most of the rows from."""
-        starts = []
-        for solution in solutions:
-            center, intercepts, raw = solution.fit.place
-            both = np.column_stack([intercepts, raw])
-            starts.append(
-                FoldStart.at(self.engine, self.family, center, both, 0.0, solution.achieved)
-            )
-        return tuple(starts)
-
-    def start_near(self, starts: Iterable[FoldStart]) -> None:
-        """Start from models of more rows, with the derivatives on these rows."""
-        start_near(self._whole, starts)
 
     @property
     def null_deviance(self) -> float:
