@@ -10,7 +10,7 @@ from scipy import sparse
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.data import Indicators, Rows, Slab, SparseSlab
 from fairridge.engines import MemoryEngine, blocked_matrix, blocks
-from fairridge.engines.coded import CodedBlock, Coding
+from fairridge.engines.coded import CodedBlock, Coding, with_codes
 from fairridge.families import Binomial, Multinomial
 
 
@@ -150,6 +150,65 @@ def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatc
     monkeypatch.setattr(blocked_matrix.Coding, "halves_time", lambda *_: True)
     np.testing.assert_allclose(model.fit(frame, y).coef_, plain, rtol=1e-8, atol=1e-10)
     assert made
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_0_1_columns_that_exclude_each_other_are_read_as_codes(dtype, order):
+    rng = np.random.default_rng(27)
+    first, second = (Indicators(rng.integers(-1, width, 500), width).dense() for width in (4, 20))
+    columns = [first, second, np.ones((500, 1)), np.zeros((500, 2))]
+    Z = np.asarray(np.hstack(columns), dtype=dtype, order=order)
+    *coded, constant, zero = with_codes([Slab(Z)])
+    assert [piece.width for piece in coded] == [4, 20]
+    assert type(constant) is Slab
+    assert constant.width == 1
+    assert zero.width == 2
+    assert (zero.codes == -1).all()
+    np.testing.assert_array_equal(blocks.dense((*coded, constant, zero), 500), Z)
+
+
+@pytest.mark.parametrize("number", [2.0, 0.5, -1.0, np.nan, np.inf])
+def test_one_other_number_leaves_a_column_a_number(number):
+    Z = Indicators(np.arange(3000) % 4 - 1, 3).dense()
+    Z[1234, 1] = number
+    first, second, third = with_codes([Slab(Z)])
+    assert type(first) is type(third) is Indicators
+    assert type(second) is Slab
+    np.testing.assert_array_equal(blocks.dense((first, second, third), 3000), Z)
+
+
+def test_a_row_with_two_ones_cuts_columns_there():
+    Z = Indicators(np.arange(3000) % 4 - 1, 3).dense()
+    Z[1232, 1] = Z[1232, 2] = 1.0
+    first, second = with_codes([Slab(Z)])
+    assert (first.width, second.width) == (2, 1)
+    np.testing.assert_array_equal(blocks.dense((first, second), 3000), Z)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_models_of_an_encoded_array_are_those_of_its_columns(order, weighted, monkeypatch):
+    rng = np.random.default_rng(28)
+    n = blocked_matrix.CODED_MIN_ROWS
+    levels = [Indicators(rng.integers(-1, 5, n), 5).dense() for _ in range(9)]
+    Z = np.asarray(np.hstack([rng.normal(size=(n, 1)), *levels, np.ones((n, 1))]), order=order)
+    y = (Z[:, 0] + Z[:, 1] - Z[:, 7] + rng.logistic(size=n) > 0.5).astype(int)
+    weight = rng.uniform(0.5, 2.0, n) if weighted else None
+    made = []
+    monkeypatch.setattr(
+        blocked_matrix, "CodedBlock", lambda *given: made.append(given) or CodedBlock(*given)
+    )
+    model = FairRidgeClassifier(0.02, sensitive=[1, 2, 3, 4, 5])
+    with pytest.warns(UserWarning, match="constant"):
+        coded = model.fit(Z, y, sample_weight=weight).coef_
+    assert made
+    made.clear()
+    monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", n + 1)
+    with pytest.warns(UserWarning, match="constant"):
+        plain = model.fit(Z, y, sample_weight=weight).coef_
+    assert not made
+    np.testing.assert_allclose(coded, plain, rtol=1e-8, atol=1e-10)
 
 
 def test_scores_are_kept_and_cannot_be_changed(rows):

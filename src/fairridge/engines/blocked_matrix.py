@@ -25,7 +25,7 @@ from fairridge.engines.blocks import (
     typical_values,
     write_block,
 )
-from fairridge.engines.coded import CodedBlock, Coding
+from fairridge.engines.coded import CodedBlock, Coding, with_codes
 
 Result = TypeVar("Result")
 
@@ -272,10 +272,7 @@ class BlockedMatrix:
         self.weight = weight
         self.separable = separable
         self.width = sum(piece.width for piece in pieces)
-        self.coding = self._coding() if separable and keeps else None
-        each = 8 * (self.width + 1) if self.coding is None else self.coding.bytes_per_row
-        self._keeps = keeps and each * n_rows <= CACHE_BYTES
-        self.split = separable and self.coding is None and prefers_codes(pieces)
+        self._many_passes = keeps
         self._kept: dict[int, MatrixBlock] = {}
         self._groups: dict[tuple[int, int], list[slice]] = {}
         self._order = "C" if row_major(pieces) else "F"
@@ -285,14 +282,35 @@ class BlockedMatrix:
         """Whether zeros are not written."""
         return self.split or self.coding is not None
 
-    def _coding(self) -> Coding | None:
-        """Return how categoricals stay codes, for many passes over many rows, if that pays."""
-        if self.n_rows < CODED_MIN_ROWS or self.width > MAX_GRAM_COLUMNS:
+    @cached_property
+    def coding(self) -> Coding | None:
+        """How categoricals are codes, for many passes over many rows, if that pays."""
+        if not (self.separable and self._many_passes) or self.n_rows < CODED_MIN_ROWS:
             return None
-        coding = Coding.of(self.pieces)
+        if self.width > MAX_GRAM_COLUMNS:
+            return None
+        # A few rows tell whether there may be enough 0/1 columns, before all are looked at.
+        some = typical_places(self.n_rows)
+        likely = self._coding_of(with_codes([piece.take(some) for piece in self.pieces]))
+        return None if likely is None else self._coding_of(with_codes(self.pieces))
+
+    def _coding_of(self, pieces: Sequence[Piece]) -> Coding | None:
+        """Return a coding of all rows, given their columns or those of some rows."""
+        coding = Coding.of(pieces)
         if coding is None or coding.bytes_per_row * self.n_rows > CACHE_BYTES:
             return None
         return coding if coding.halves_time(self.n_rows) else None
+
+    @cached_property
+    def split(self) -> bool:
+        """Whether tabmat has the rows."""
+        return self.separable and self.coding is None and prefers_codes(self.pieces)
+
+    @cached_property
+    def _keeps(self) -> bool:
+        """Whether there are many passes, and memory for the blocks."""
+        each = 8 * (self.width + 1) if self.coding is None else self.coding.bytes_per_row
+        return self._many_passes and each * self.n_rows <= CACHE_BYTES
 
     def block(self, block: slice) -> MatrixBlock:
         """Write [1, z − typical row] for some rows, or return it if it was kept."""
@@ -365,6 +383,7 @@ class BlockedMatrix:
         weight = None if self.weight is None else self.weight[sample]
         row = typical_values(dense(taken, len(sample)), weight)
         if self.compact:  # zeros stay what they are
-            sparse = [np.full(p.width, not isinstance(p, Slab)) for p in self.pieces]
+            pieces = self.pieces if self.coding is None else self.coding.pieces
+            sparse = [np.full(p.width, not isinstance(p, Slab)) for p in pieces]
             row[np.concatenate(sparse)] = 0.0
         return row
