@@ -327,12 +327,12 @@ class MemoryEngine:
         """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
         shifted = intercept + raw @ (self._matrix.typical_row[:k] - center)
-        both = np.column_stack([shifted, raw]).T
+        both = np.concatenate([shifted[:, None], raw], axis=1).T
         constant = not raw.any()
 
         def eta(block: slice, written: MatrixBlock | None) -> Floats:
             if constant:
-                out = np.tile(intercept, (block.stop - block.start, 1))
+                out = np.repeat(intercept[None], block.stop - block.start, axis=0)
             elif written is None and not self._matrix.has(block):
                 out = self._unwritten_eta(block, center, intercept, raw)
             else:
@@ -352,15 +352,17 @@ class MemoryEngine:
             eta = self._eta(center, *places[0])
             return lambda block, Z: [eta(block, Z)]
         gap = self._matrix.typical_row[: len(center)] - center
-        both = [np.column_stack([level + raw @ gap, raw]).T for level, raw in places]
-        coefficients, offset = np.hstack(both), self.rows.offset
+        both = [
+            np.concatenate([(level + raw @ gap)[:, None], raw], axis=1) for level, raw in places
+        ]
+        coefficients, offset = np.concatenate(both).T, self.rows.offset
 
         def etas(block: slice, Z: MatrixBlock) -> list[Floats]:
             # Numbers of one place lie next to each other: functions of them take half the time.
             together = np.ascontiguousarray(Z.times(coefficients).T)
             if offset is not None:
                 together = together + offset[block]
-            return [each.T for each in np.split(together, len(places))]
+            return [each.T for each in together.reshape(len(places), -1, together.shape[1])]
 
         return etas
 
@@ -460,8 +462,9 @@ class MemoryEngine:
 
 def _gradients(Z: MatrixBlock, k: int, places: Sequence[RowSums]) -> list[Floats]:
     """Return the gradients in the first k coefficients at several places, by one product."""
-    each = [sums.gradient.T for sums in places if sums.gradient is not None]  # order 1 at least
-    return np.split(Z.products(joined(each, axis=0).T)[:, :k], len(each))
+    each = [sums.gradient for sums in places if sums.gradient is not None]  # order 1 at least
+    together = each[0] if len(each) == 1 else np.concatenate(each, axis=1)
+    return list(Z.products(together)[:, :k].reshape(len(each), -1, k))
 
 
 def in_memory(engine: Any) -> TypeGuard[MemoryEngine]:

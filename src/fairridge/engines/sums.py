@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,13 +37,16 @@ class DistinctResponses:
     def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
         """Count; None if the values are too many to gain by it."""
         few = min(MAX_DISTINCT_RESPONSES, len(response) // MIN_ROWS_PER_RESPONSE)
-        # A continuous response shows in its first rows, before all are sorted.
-        if response.shape[1] > 1 or len(np.unique(response[: 2 * MAX_DISTINCT_RESPONSES])) > few:
+        if response.shape[1] > 1:
             return None
-        values = np.unique(response[:, 0])
+        # A continuous response shows in its first rows, before all are sorted.
+        numbers, seen = response[:, 0], 2 * MAX_DISTINCT_RESPONSES
+        values = np.unique(numbers[:seen])
+        if len(values) <= few and len(numbers) > seen:
+            values = np.unique(numbers)
         if len(values) > few:
             return None
-        places = np.searchsorted(values, response[:, 0])
+        places = np.searchsorted(values, numbers)
         return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
 
     def sum_over_rows(self, function: RowFunction, intercept: Floats) -> Floats:
@@ -74,10 +78,10 @@ class DistinctResponses:
     def hessian(self, family: Family, intercept: Floats, gram: Floats) -> Floats | None:
         """Return the curvature times a Gram matrix of the rows; None if rows differ in it."""
         curvature = self.curvature(family, intercept)
-        return None if curvature is None else np.einsum("ab,ij->aibj", curvature, gram)
+        return None if curvature is None else curvature[:, None, :, None] * gram[:, None, :]
 
     def _eta(self, intercept: Floats) -> Floats:
-        return np.tile(intercept, (len(self.values), 1))
+        return np.repeat(intercept[None], len(self.values), axis=0)
 
 
 def class_responses(family: Family, moments: Moments, n_columns: int) -> DistinctResponses | None:
@@ -209,13 +213,13 @@ class MeanSums:
     gram: Floats | None = None
     slopes: MeanSlopes | None = None  # derivatives
 
-    @property
+    @cached_property
     def mean(self) -> Floats:
         """E(μ), of shape (K,); zero without rows."""
         mean: Floats = self.products[:, 0] / np.where(self.weights > 0.0, self.weights, 1.0)
         return mean
 
-    @property
+    @cached_property
     def squares(self) -> Floats:
         """Σ w μ², of shape (K,)."""
         with np.errstate(over="ignore"):

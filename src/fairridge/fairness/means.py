@@ -66,9 +66,14 @@ class MeanShare(Definition):
 
     def _form(self, fit: Fit) -> tuple[MeanForm, float, float]:
         means = self.means(fit, totals=True)  # of which searches have sums already
-        sums = fit.mean_sums(means)
-        form = mean_form(sums, fit.basis, means.n_bounded)
-        return form, form.share(sums), form.variance(sums)
+
+        def measured() -> tuple[MeanForm, float, float]:
+            sums = fit.mean_sums(means)
+            form = mean_form(sums, fit.basis, means.n_bounded)
+            return form, form.share(sums), form.variance(sums)
+
+        found: tuple[MeanForm, float, float] = fit.once(means, measured)
+        return found
 
     def value(self, fit: Fit) -> float:
         """Return R² of the means on S; 0 if they do not vary."""

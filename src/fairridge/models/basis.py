@@ -37,6 +37,7 @@ from fairridge.solvers.spectrum import (
     RANK_TOLERANCE,
     TINY,
     Spectrum,
+    solve_upper,
     spectrum_of,
 )
 
@@ -105,20 +106,21 @@ def rounding_noise(mean: Floats, scale: Floats) -> Floats:
 def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> Floats | None:
     """Cholesky factor of the scaled scatter; None if it is not to be trusted."""
     k = len(scale) - n_targets
-    scatter = moments.scatter / np.outer(scale, scale)
+    scatter = moments.scatter / (scale * scale[:, None])
     used = np.flatnonzero(np.diag(scatter)[:k] > 0.5 * moments.weight)  # constants stay zero
+    places = used[:, None], used
     try:
-        root: Floats = np.linalg.cholesky(scatter[np.ix_(used, used)]).T.astype(np.float64)
+        root: Floats = np.linalg.cholesky(scatter[places]).T.astype(np.float64)
     except np.linalg.LinAlgError:
         return None
     if _condition_of_triangle(root) > CONDITION_LIMIT:
         return None
-    cross = scipy.linalg.solve_triangular(root, scatter[used, k:], trans="T", check_finite=False)
+    cross = solve_upper(root, scatter[used, k:], transposed=True)
     rest = scatter[k:, k:] - cross.T @ cross
     if (np.diag(rest) < RESIDUAL_TOLERANCE * np.diag(scatter)[k:]).any():
         return None
     R = np.zeros_like(scatter)
-    R[np.ix_(used, used)] = root
+    R[places] = root
     R[used, k:] = cross
     R[k:, k:] = _root_of(rest)
     return R
@@ -126,6 +128,8 @@ def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> Floats | N
 
 def _root_of(scatter: Floats) -> Floats:
     """Return a triangular root of a small positive semidefinite matrix."""
+    if len(scatter) == 1:
+        return np.sqrt(np.maximum(scatter, 0.0))
     values, vectors = np.linalg.eigh(scatter)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     return triangular_factor(root)

@@ -168,8 +168,7 @@ class Coordinates:
         hessian = None
         if sums.hessian is not None:
             # MᵀHM for all pairs of linear predictors, as products of matrices.
-            hessian = np.swapaxes(sums.hessian, 1, 2)
-            hessian = np.swapaxes(self._both_sides(hessian), 1, 2)
+            hessian = self._both_sides(sums.hessian.swapaxes(1, 2)).swapaxes(1, 2)
             hessian = hessian.reshape(len(gradient), len(gradient))
         if T is not None:
             gradient = gradient @ T
@@ -196,6 +195,8 @@ class Coordinates:
         A = self.sensitive * self.basis.sensitive.scale[:, None]
         Q = predictor_penalty * np.eye(self.size)
         Q[self.intercept_index, self.intercept_index] = 0.0
-        rows = len(self.of_sensitive) // max(A.shape[1], 1)
-        Q[np.ix_(self.of_sensitive, self.of_sensitive)] = np.kron(np.eye(rows), A.T @ sensitive @ A)
+        if A.shape[1]:
+            form = A.T @ sensitive @ A
+            for places in self.of_sensitive.reshape(-1, A.shape[1]):
+                Q[places[:, None], places] = form
         return Q

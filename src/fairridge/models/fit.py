@@ -109,6 +109,7 @@ class Fit:
     controls: tuple[int, ...] = ()
     moved: bool = False
     _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -213,6 +214,7 @@ class Fit:
             given=None,
             moved=True,
             _memory={},
+            _known={},
         )
 
     def sum_over_rows(
@@ -252,6 +254,12 @@ class Fit:
     def beside(self) -> int | None:
         """How many columns means are summed with; None for those of S."""
         return len(self.basis.center) if len(self.basis.given_columns) else None
+
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return what is asked for more than once, computed when it is first asked for."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
 
     def lacks(self, means: MeansOfRows, engine: Engine) -> bool:
         """Whether sums of means over the rows of an engine are neither known nor of features."""

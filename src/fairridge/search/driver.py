@@ -13,13 +13,14 @@ what is predicted (`BoundSearch`).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebvander
 from scipy.optimize import brentq
 
 from fairridge._typing import Floats
@@ -31,9 +32,10 @@ from fairridge.solvers.newton import EIGENVALUE_TOLERANCE, HESSIAN_COST, LocalMo
 
 # Predicted models on a grid of λ: per decade, and decades beyond where models change.
 GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
-# Chebyshev's nodes between neighbors on the grid, and their weights in a polynomial.
+# Chebyshev's nodes between neighbors on the grid, and the map from values there to the
+# coefficients of a polynomial.
 NODES = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 13))
-NODE_WEIGHTS = (-1.0) ** np.arange(13) * np.where(NODES * (1.0 - NODES) > 0.0, 1.0, 0.5)
+TO_COEFFICIENTS = np.linalg.inv(chebvander(2.0 * NODES - 1.0, 12))
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
 # step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
 LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
@@ -44,6 +46,9 @@ MILESTONES = 4
 STIFF = 100.0
 # Relative difference of two λ by which models are differentiated.
 DIFFERENCE = 1e-3
+
+# Maps several λ to the value of a definition at each.
+Predicted = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,8 @@ class BoundSearch(ABC):
         """
 
     @abstractmethod
-    def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
-        """Return the definition at several λ, as a pass predicts it."""
+    def predicted(self, point: Point, local: LocalModel) -> Predicted:
+        """Return the definition as a function of λ, as a pass predicts it."""
 
     @abstractmethod
     def evaluated(self, before: Point, theta: Floats, order: int, step: Step | None) -> Point:
@@ -213,7 +218,7 @@ class BoundSearch(ABC):
         if local is None:
             return
         beside = lambda_ * np.array([1.0 - DIFFERENCE, 1.0 + DIFFERENCE])
-        roots = np.sqrt(np.maximum(self.predicted(point, local, beside), 0.0))
+        roots = np.sqrt(np.maximum(self.predicted(point, local)(beside), 0.0))
         low, high = local.changes(beside)
         if roots[0] == roots[1]:
             return
@@ -291,7 +296,9 @@ class BoundDescent:
         """Choose λ among the models that a pass predicts; None if there is doubt."""
         if self._r == 0.0:
             return np.inf
-        choice = predicted_choice(partial(self._search.predicted, point, local), local, self._r)
+        with np.errstate(over="ignore", invalid="ignore"):
+            predicted = self._search.predicted(point, local)
+        choice = predicted_choice(predicted, local, self._r)
         if choice is None:
             return None
         self.crossings = choice.crossings
@@ -314,56 +321,64 @@ class BoundDescent:
         return self._search.has_lost_curvature(self._lambda, point)
 
 
-def predicted_choice(
-    predicted: Callable[[Floats], Floats], local: LocalModel, r: float
-) -> Choice | None:
+def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choice | None:
     """Choose λ(r) among the models that one pass predicts; None if none meets the bound."""
     rates = local.rates[local.rates > EIGENVALUE_TOLERANCE * local.rates.max(initial=0.0)]
     if not rates.size:
         return Choice.UNCONSTRAINED
     # 1/(2t) halves a direction.
-    low = -np.log10(2.0 * rates.max()) - DECADES_BELOW
-    high = -np.log10(2.0 * rates.min()) + DECADES_ABOVE
-    grid = np.logspace(low, high, int(GRID_DENSITY * (high - low)) + 1)
-    least = max(local.least, 0.0)
-    grid = grid[grid > least] if least > 0.0 else np.append(0.0, grid)
+    low, high = 0.5 / float(rates.max()), 0.5 / float(rates.min())
+    grid = _grid(10.0**-DECADES_BELOW * low, 10.0**DECADES_ABOVE * high)
+    least = local.least
+    grid = grid[grid > least] if least > 0.0 else grid
 
     def excess(lambdas: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
-            found = predicted(lambdas) - r
-        return np.where(found < 1.0, found, 1.0)  # whatever it is, it is too much
+            # Whatever is not a number is too much.
+            return np.asarray(np.fmin(predicted(lambdas) - r, 1.0))
 
     above = excess(grid) > 0.0
     if above[-1]:
         return None
-    if not above.any():
+    crossings = np.flatnonzero(above[1:] != above[:-1]).tolist()
+    if not crossings:
         return Choice(float(grid[0]), "converged") if grid[0] > 0.0 else Choice.UNCONSTRAINED
-    last = int(np.flatnonzero(above)[-1])
-    crossings = int(np.count_nonzero(above[1:] != above[:-1]))
-    return Choice(_crossing(excess, *grid[last : last + 2]), "converged", crossings)
+    low, high = grid[crossings[-1] : crossings[-1] + 2].tolist()
+    return Choice(_crossing(excess, low, high), "converged", len(crossings))
+
+
+def _grid(low: float, high: float) -> Floats:
+    """Return 0, and λ at equal distances on a log scale."""
+    steps = int(GRID_DENSITY * math.log10(high / low))
+    grid = low * (high / low) ** (np.arange(-1.0, steps + 1.0) / steps)
+    grid[0] = 0.0
+    return grid
 
 
 def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:
     """Return where an excess vanishes between neighbors on the grid.
 
-    It is smooth in log λ, and in λ next to zero: a polynomial, in its barycentric form, has all
-    of its digits.
+    It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits.
     """
 
     def lambda_at(part: Any) -> Any:
         return low + (high - low) * part if low == 0.0 else low * (high / low) ** part
 
-    values = excess(lambda_at(NODES))
-    above = np.flatnonzero(values > 0.0)
-    if not len(above) or above[-1] == len(NODES) - 1:  # it vanishes at one of them
+    found = excess(lambda_at(NODES))
+    values, coefficients = found.tolist(), (TO_COEFFICIENTS @ found).tolist()
+    above = [k for k, value in enumerate(values) if value > 0.0]
+    if not above or above[-1] == len(values) - 1:  # it vanishes at one of them
         return high
+    last = above[-1]
+    ends = NODES[last : last + 2].tolist()
+    at_ends = dict(zip(ends, values[last : last + 2], strict=True))
 
     def smooth(part: float) -> float:
-        apart = part - NODES
-        if not apart.all():
-            return float(values[apart == 0.0][0])
-        weights = NODE_WEIGHTS / apart
-        return float(weights @ values) / float(weights.sum())
+        if part in at_ends:
+            return at_ends[part]
+        place, sum_, further = 2.0 * part - 1.0, 0.0, 0.0
+        for coefficient in reversed(coefficients):  # Clenshaw's recurrence
+            sum_, further = coefficient + 2.0 * place * sum_ - further, sum_
+        return sum_ - place * further
 
-    between = NODES[above[-1] : above[-1] + 2]
-    return float(lambda_at(brentq(smooth, *between, xtol=1e-300, rtol=4e-15)))
+    return float(lambda_at(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15)))

@@ -19,7 +19,7 @@ from fairridge.fairness import Definition, is_variance_share
 from fairridge.families.sums import any_arrays
 from fairridge.models import FairBasis, Fit, Isolation, PredictedModels
 from fairridge.models.spaces import plain_space
-from fairridge.search.driver import BoundSearch, Found
+from fairridge.search.driver import BoundSearch, Found, Predicted
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.search.problem import (
     Choice,
@@ -34,7 +34,7 @@ from fairridge.solvers.newton import LocalModel, Step, local_model, moved
 # Relative difference of two shares, or deviances, of different minima, which are the same.
 SAME = 1e-9
 # Maps several predicted models to their values.
-Predicted = Callable[[PredictedModels], Floats]
+Values = Callable[[PredictedModels], Floats]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class WithoutColumns:
 class QuadraticSearch(BoundSearch):
     """Bounds on a share of variance, or of deviance."""
 
-    def __init__(self, glm: PenalizedGLM, values: Predicted, *, with_deviances: bool) -> None:
+    def __init__(self, glm: PenalizedGLM, values: Values, *, with_deviances: bool) -> None:
         super().__init__(glm)
         self._values, self._with_deviances = values, with_deviances
 
@@ -69,12 +69,12 @@ class QuadraticSearch(BoundSearch):
         but those of S, and intercepts and controls.
         """
         coordinates = self.glm.coordinates
-        places, every = np.arange(coordinates.size), np.ones((1, coordinates.size))
         if not self._with_deviances:
-            return every
-        others = np.append(coordinates.intercept_index, coordinates.of_controls)
-        without = ~np.isin(places, coordinates.of_sensitive)
-        return np.vstack([every, without, np.isin(places, others)])
+            return np.ones((1, coordinates.size))
+        kept = np.ones((3, coordinates.size))
+        kept[1, coordinates.of_sensitive] = kept[2] = 0.0
+        kept[2, coordinates.intercept_index] = kept[2, coordinates.of_controls] = 1.0
+        return kept
 
     @cached_property
     def _fixed(self) -> Floats:
@@ -120,25 +120,43 @@ class QuadraticSearch(BoundSearch):
         )
         return None if found is None else found.among(free, len(gradient))
 
-    def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
-        """Return the definition at several λ, as a pass predicts it."""
-        glm, changes = self.glm, local.changes(lambdas)
-        m, width = glm.coordinates.shape
-        _, alpha, beta = glm.coordinates.split((point.theta + changes).reshape(-1, width))
-        deviance, *others = self._deviances(point, changes)
-        without, null = others or (deviance, deviance)
-        alpha, beta = alpha.reshape(-1, m, alpha.shape[1]), beta.reshape(-1, m, beta.shape[1])
-        return self._values(
-            PredictedModels(alpha, beta, deviance, without, null, glm.family, glm.basis)
-        )
+    def predicted(self, point: Point, local: LocalModel) -> Predicted:
+        """Return the definition as a function of λ, as a pass predicts it."""
+        glm, (m, width) = self.glm, self.glm.coordinates.shape
+        # Models at all λ are combinations of a few, and deviances are quadratic in their parts.
+        rows = local.moves.copy()
+        rows[0] += point.theta
+        _, *parts = glm.coordinates.split(rows.reshape(-1, width))
+        flat = [part.reshape(len(rows), -1) for part in parts]
+        deviances = self._deviances(point, local.moves)
 
-    def _deviances(self, point: Point, changes: Floats) -> Floats:
-        """Return what changes (rows) make of the deviances at all places, to second order."""
-        moves = self._kept[:, None] * changes
+        def values(lambdas: Floats) -> Floats:
+            along = local.along(lambdas)
+            alpha, beta = ((along @ part).reshape(len(along), m, -1) for part in flat)
+            deviance, *others = deviances(along)
+            without, null = others or (deviance, deviance)
+            models = PredictedModels(alpha, beta, deviance, without, null, glm.family, glm.basis)
+            return self._values(models)
+
+        return values
+
+    def _deviances(self, point: Point, moves: Floats) -> Callable[[Floats], Floats]:
+        """Return what parts (rows) of some moves make of the deviances at all places.
+
+        To second order.
+        """
+        kept = self._kept[:, None] * moves
         gradients = np.vstack([point.gradient, point.beside.gradients])
-        slopes = (moves @ gradients[:, :, None])[:, :, 0]
+        slopes = (kept @ gradients[:, :, None])[:, :, 0]
+        bent = kept @ point.hessian @ np.swapaxes(kept, 1, 2)
         deviances = np.append(point.deviance, point.beside.deviances)[:, None]
-        return np.asarray(deviances + slopes + 0.5 * ((moves @ point.hessian) * moves).sum(axis=2))
+
+        def after(parts: Floats) -> Floats:
+            return np.asarray(
+                deviances + slopes @ parts.T + 0.5 * ((parts @ bent) * parts).sum(axis=2)
+            )
+
+        return after
 
     def step(self, point: Point, local: LocalModel, lambda_: float) -> Step:
         """Return the step to a λ, and what it promises."""
@@ -174,7 +192,7 @@ class QuadraticSearch(BoundSearch):
 
     def finished(self, point: Point, step: Step) -> Point:
         """Return the point after a last step, with the deviances there, to second order."""
-        deviances = self._deviances(point, step.change[None])[1:, 0]
+        deviances = self._deviances(point, step.change[None])(np.ones((1, 1)))[1:, 0]
         after = replace(point.after(step.change), converged=True)
         return replace(after, beside=replace(point.beside, deviances=deviances))
 

@@ -23,13 +23,15 @@ from scipy.optimize import brentq
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MeanSums
 from fairridge.fairness.means import MeanForm, mean_form
-from fairridge.search.driver import STIFF, BoundDescent, BoundSearch, Found
+from fairridge.search.driver import STIFF, BoundDescent, BoundSearch, Found, Predicted
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.newton import CONVERGENCE_TOLERANCE, LocalModel, Step, local_model
 
 # Excess of a total over that of the response, relative to it, that is rounding.
 BALANCE_TOLERANCE = 1e-11
+# Part of the deviation of the means below which no step is trusted to bring it.
+LEAST_DEVIATION = 0.5
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class MeansAt:
     variance: float  # W times the variance of the means
     slope: Floats  # its derivative, of shape (N,)
     multipliers: Multipliers  # whose second derivatives are in the Hessian
+
+    def variance_after(self, change: Floats) -> Floats:
+        """Return the variance after a change to first order, of a deviation that is linear."""
+        deviation = np.maximum(1.0 + 0.5 * change / self.variance, LEAST_DEVIATION)
+        return self.variance * deviation**2
 
 
 @dataclass(frozen=True)
@@ -193,8 +200,6 @@ def bounded_means(glm: PenalizedGLM, means: Any, elsewhere: Floats, sums: MeanSu
 
 # How firmly totals are held, in units of the curvature of the deviance.
 STIFF_TOTALS = 10.0
-# Part of the deviation of the means below which no step is trusted to bring it.
-LEAST_DEVIATION = 0.5
 # Sweeps over attributes that have bounds of their own, and steps of the root of each.
 SWEEPS = 200
 
@@ -281,22 +286,27 @@ class MeanSearch(BoundSearch):
     def _stiff(self) -> float:
         return STIFF * self.typical
 
-    def predicted(self, point: Point, local: LocalModel, lambdas: Floats) -> Floats:
-        """Return R² of the means at several λ; their deviation is taken as linear in θ."""
+    def predicted(self, point: Point, local: LocalModel) -> Predicted:
+        """Return R² of the means as a function of λ; their deviation is taken as linear in θ."""
         at: MeansAt = point.beside
-        changes = local.changes(lambdas)
-        explained = (local.remaining(lambdas) ** 2).sum(axis=1)
         if at.variance > 0.0:
-            return np.asarray(explained / self._variance_after(at, changes))
-        # Next to the null model means are linear in the scores, and their variance is
-        # proportional to what the deviance falls by: with the factor of scores that S explains.
-        falls = ((changes @ point.hessian) * changes).sum(axis=1)
-        return np.asarray(explained / np.maximum(local.rates.max() * falls, 1e-300))
+            slopes = local.moves @ at.slope
 
-    def _variance_after(self, at: MeansAt, changes: Floats) -> Floats:
-        """Return the variance of the means after changes (rows)."""
-        deviation = 1.0 + 0.5 * (changes @ at.slope) / at.variance
-        return np.asarray(at.variance * np.maximum(deviation, LEAST_DEVIATION) ** 2)
+            def variance(along: Floats) -> Floats:
+                return at.variance_after(along @ slopes)
+        else:
+            # Next to the null model means are linear in the scores, and their variance is
+            # proportional to what the deviance falls by: with the factor of scores that S explains.
+            bent = local.rates.max() * (local.moves @ point.hessian @ local.moves.T)
+
+            def variance(along: Floats) -> Floats:
+                return np.maximum(((along @ bent) * along).sum(axis=1), 1e-300)
+
+        def share(lambdas: Floats) -> Floats:
+            explained = (local.remaining(lambdas) ** 2).sum(axis=1)
+            return np.asarray(explained / variance(local.along(lambdas)))
+
+        return share
 
     def step(self, point: Point, local: LocalModel, lambda_: Any) -> Step:
         """Return the step to a λ, or to those of several forms, and what it promises."""
@@ -413,7 +423,7 @@ class BoundsOfAttributes(BoundDescent):
             trial = lambdas.copy()
             trial[j] = x
             pi, left = _multipliers(local, search.of_rows(trial))
-            variance = search._variance_after(at, local.under(pi)[0][None])[0]
+            variance = at.variance_after(local.under(pi)[0] @ at.slope)
             return float(left[rows_of[j]] @ left[rows_of[j]]) / variance - limits[j]
 
         for _ in range(SWEEPS):

@@ -83,15 +83,13 @@ class PenalizedGLM:
     @cached_property
     def penalized(self) -> Floats:
         """K, the quadratic form in θ that λ multiplies."""
-        K = self.space.penalized(self.penalty)
-        pp = self.settings.predictor_penalty
-        return self.coordinates.penalty(K, pp) - self.coordinates.penalty(0.0 * K, pp)
+        return self.coordinates.penalty(self.space.penalized(self.penalty), 0.0)
 
     @cached_property
     def _own(self) -> Floats:
         """The quadratic form in θ that no λ changes, without the ridge of separated models."""
-        K = self.space.penalized(self.penalty)
-        return self.coordinates.penalty(0.0 * K, self.settings.predictor_penalty)
+        nothing = 0.0 * self.space.penalized(self.penalty)
+        return self.coordinates.penalty(nothing, self.settings.predictor_penalty)
 
     @cached_property
     def _fixed(self) -> Floats:
@@ -129,7 +127,7 @@ class PenalizedGLM:
         held = self.coordinates.of_sensitive if np.isinf(lambda_) else np.zeros(0, dtype=np.intp)
         if not self.family.has_intercept:
             held = np.append(held, self.coordinates.intercept_index)
-        return np.setdiff1d(np.arange(self.coordinates.size, dtype=np.intp), held)
+        return np.delete(np.arange(self.coordinates.size, dtype=np.intp), held)
 
     def _l1_at(self, lambda_: float) -> Floats:
         """Return the weights of absolute values."""

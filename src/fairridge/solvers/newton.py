@@ -395,17 +395,29 @@ class LocalModel:
         newton[places], directions[places] = self.newton, self.directions
         return replace(self, newton=newton, directions=directions)
 
+    @cached_property
+    def moves(self) -> Floats:
+        """What Δ is a combination of at any λ, see `along`; of shape (1 + s, N)."""
+        return np.vstack([self.newton, self.directions.T])
+
+    def along(self, lambdas: Floats) -> Floats:
+        """Return the parts of `moves` that add up to Δ at several λ, one row each."""
+        parts = np.ones((len(lambdas), 1 + len(self.rates)))
+        parts[:, 1:] = -self._multipliers(lambdas)
+        return parts
+
+    # λ = ∞ comes alone.
+
     def changes(self, lambdas: Floats) -> Floats:
         """Return Δ at several λ, one row each."""
-        change: Floats = self.newton - (self._multipliers(lambdas) @ self.directions.T)
-        return change
+        return self.along(lambdas) @ self.moves
 
     def remaining(self, lambdas: Floats) -> Floats:
         """Return a + JΔ at several λ, in the eigenvectors of T, one row each."""
+        if np.isinf(lambdas[0]):
+            return np.where(self.rates > 0.0, 0.0, self.penalized)[None]
         extra = 2.0 * (lambdas[:, None] - self.origin)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            grown = np.where(self.rates > 0.0, 1.0 + extra * self.rates, 1.0)
-            return np.asarray(self.penalized / grown)
+        return self.penalized / (1.0 + extra * self.rates)
 
     def multipliers(self, lambda_: float) -> tuple[Floats, Floats]:
         """Return π and ν at a λ."""
@@ -422,12 +434,12 @@ class LocalModel:
 
     def _multipliers(self, lambdas: Floats) -> Floats:
         """Return the multipliers beyond those of the origin, in the eigenvectors of T."""
+        if np.isinf(lambdas[0]):
+            large = self.rates > EIGENVALUE_TOLERANCE * self.rates.max(initial=0.0)
+            nothing = np.zeros_like(self.rates)
+            return np.divide(self.penalized, self.rates, out=nothing, where=large)[None]
         extra = 2.0 * (lambdas[:, None] - self.origin)
-        large = self.rates > EIGENVALUE_TOLERANCE * self.rates.max(initial=0.0)
-        inverse = np.where(large, 1.0 / np.where(large, self.rates, 1.0), 0.0)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            finite = extra / (1.0 + extra * self.rates)
-        return self.penalized * np.where(np.isinf(extra), inverse, finite)
+        return self.penalized * (extra / (1.0 + extra * self.rates))
 
 
 def local_model(
@@ -453,7 +465,7 @@ def local_model(
     rows = J if held is None else np.vstack([J, held[1]])
     s, scale = len(J), curvature_scale(hessian)
     right = np.column_stack([gradient, rows.T]) / scale[:, None]
-    _, solved, failed = lapack.dposv(hessian / np.outer(scale, scale), right)
+    _, solved, failed = lapack.dposv(hessian / (scale * scale[:, None]), right)
     if failed:
         return None
     solved /= scale[:, None]

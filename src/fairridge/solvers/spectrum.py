@@ -336,24 +336,18 @@ def solve_definite(H: Floats, b: Floats) -> Floats:
     scale = curvature_scale(H)
     # Rounded alike on both sides of the diagonal: of a singular matrix, other errors leave a
     # direction of negative curvature.
-    scaled = np.outer(scale, scale)
-    np.divide(H, scaled, out=scaled)
-    try:
-        factor = scipy.linalg.cho_factor(scaled, check_finite=False)
-        return scipy.linalg.cho_solve(factor, b / scale, check_finite=False) / scale
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(scaled)
-        values = np.maximum(values, CURVATURE_TOLERANCE * max(float(values[-1]), 1.0))
-        return vectors @ ((vectors.T @ (b / scale)) / values) / scale
+    scaled = H / (scale * scale[:, None])
+    _, solved, failed = lapack.dposv(scaled, b / scale)
+    if not failed:
+        return np.asarray(solved / scale)
+    values, vectors = np.linalg.eigh(scaled)
+    values = np.maximum(values, CURVATURE_TOLERANCE * max(float(values[-1]), 1.0))
+    return vectors @ ((vectors.T @ (b / scale)) / values) / scale
 
 
 def is_definite(H: Floats) -> bool:
     """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
-    try:
-        scipy.linalg.cholesky(H, check_finite=False)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    return not lapack.dpotrf(H)[1]
 
 
 def explained_by_sensitive(scatter: Floats, q: int, m: int, n_rows: int | None = None) -> float:
