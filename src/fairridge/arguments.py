@@ -38,13 +38,14 @@ def check_bounds(unfairness: Any, maximum: float = 1.0) -> NDArray[np.float64]:
         )
     if np.ndim(unfairness) > 1 or np.size(unfairness) == 0:
         raise ValueError("unfairness must be one number, or a list of at least one.")
-    for r in np.ravel(np.asarray(unfairness, dtype=object)):
+    bounds = np.atleast_1d(np.asarray(unfairness, dtype=object))
+    for r in bounds:
         if not is_number(r) or not 0.0 <= r <= maximum:
             raise ValueError(
                 f"unfairness={r!r} is not a bound: use numbers from 0 (no linear dependence on S) "
                 + (f"to {maximum:g} (unconstrained)." if np.isfinite(maximum) else "upward.")
             )
-    return np.atleast_1d(np.asarray(unfairness, dtype=np.float64))
+    return bounds.astype(np.float64)
 
 
 def check_bound(unfairness: Any, maximum: float = 1.0) -> NDArray[np.float64]:

@@ -210,7 +210,7 @@ def binary_columns(means: Floats, variances: Floats) -> Booleans:
 def typical_places(n_rows: int, heaviest: int | None = None) -> Integers:
     """Return an odd number of places of rows that are evenly spaced, and that of the heaviest."""
     count = min(n_rows, MEDIAN_SAMPLE_ROWS)
-    places = np.linspace(0, n_rows - 1, count).astype(np.intp)[: count - 1 + count % 2]
+    places = np.arange(count - 1 + count % 2) * (n_rows - 1) // max(count - 1, 1)
     return places if heaviest is None else np.union1d(places, [heaviest])
 
 

@@ -118,12 +118,12 @@ def null_sums(
     if responses is None:
         return None
     gap, weight = np.append(1.0, moments.mean[:k] - center), moments.weight
-    gram = weight * np.outer(gap, gap)
+    gram = weight * gap[:, None] * gap
     gram[1:, 1:] += moments.scatter[:k, :k]
-    by_target = weight * np.outer(gap, moments.mean[k:])
+    by_target = weight * gap[:, None] * moments.mean[k:]
     by_target[1:] += moments.scatter[:k, k:]
     if by_target.shape[1] == 1:
-        by_target = np.hstack([gram[:, :1] - by_target, by_target])
+        by_target = np.concatenate([gram[:, :1] - by_target, by_target], axis=1)
     hessian = responses.hessian(family, intercept, gram)
     if hessian is None:
         return None

@@ -150,19 +150,28 @@ def ratios_of_totals(
 
     def of_codes(codes: Integers, size: int) -> list[Estimate]:
         sums = [np.bincount(codes, each, size) if size > 1 else [each.sum()] for each in rows]
-        found = []
-        for code, (w, ww, p, o, pp, po, oo) in enumerate(np.transpose(sums).tolist()):
-            n = w * w / ww if w > 0.0 else 0.0
-            if n <= 1.0 + 1e-9 or not (p * p > 0.0 and o * o > 0.0):
-                mine = codes == code
-                some = predicted[mine], observed[mine], weight[mine]
-                found.append(ratio_of_totals(*some, confidence))
-                continue
-            squares = max(pp - 2.0 * p / o * po + (p / o) ** 2 * oo, 0.0) * w / (p * p)
-            error = float(np.sqrt(squares / (n - 1.0)))
-            with np.errstate(over="ignore"):
-                change = float(np.exp(_half_width(n, error, confidence)))
-            found.append(Estimate(p / o, p / o / change, p / o * change, n, p / o * error))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            estimates = _ratios_of(np.array(sums), confidence)
+        found = [Estimate(*estimate) for estimate in estimates.T.tolist()]
+        for code in np.flatnonzero(~np.isfinite(estimates).all(axis=0)).tolist():
+            mine = codes == code
+            found[code] = ratio_of_totals(predicted[mine], observed[mine], weight[mine], confidence)
         return found
 
     return of_codes
+
+
+def _ratios_of(sums: Floats, confidence: float) -> Floats:
+    """Return ratio, ends, size and error of every group; not finite where sums do not suffice.
+
+    `sums` are Σ w, Σ w², Σ w p, Σ w o, Σ w p², Σ w po and Σ w o², of shape (7, groups).
+    """
+    w, ww, p, o, pp, po, oo = sums
+    n, ratio = w * w / ww, p / o
+    squares = np.maximum(pp - 2.0 * ratio * po + ratio**2 * oo, 0.0) * w / (p * p)
+    error = np.sqrt(squares / np.where(n > 1.0 + 1e-9, n - 1.0, np.nan))
+    change = np.exp(np.where(error > 0.0, stdtrit(n - 1.0, 0.5 + confidence / 2.0) * error, error))
+    known = (p * p > 0.0) & (o * o > 0.0)
+    return np.array(
+        [ratio, ratio / change, ratio * change, n, np.where(known, ratio * error, np.nan)]
+    )

@@ -37,6 +37,7 @@ from fairridge.solvers.spectrum import (
     RANK_TOLERANCE,
     TINY,
     Spectrum,
+    lengths,
     solve_upper,
     spectrum_of,
 )
@@ -254,8 +255,8 @@ class FairBasis:
         fitted = self.predictors.rotate(np.atleast_2d(beta))
         cross = fitted @ (self.on_predictors / unit)
         # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
-        lengths = np.linalg.norm(fitted, axis=-1, keepdims=True)
-        cross = np.where(np.abs(cross) > rounding * lengths, cross, 0.0)
+        size = np.linalg.norm(fitted, axis=-1, keepdims=True)
+        cross = np.where(np.abs(cross) > rounding * size, cross, 0.0)
         total = self.on_predictors.T @ self.on_predictors + self.residual
         values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
         # S may explain all of y, and columns of classes sum to one: what remains is rounding.
@@ -313,8 +314,8 @@ def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) ->
     # Standard deviations of U and of X, in units of the spread of X. U is a difference, X − SB,
     # and has the rounding of X and of the columns of S that explain it. A column of X that S
     # explains up to this rounding would get a coefficient made of nothing else: it is set to 0.
-    spread = np.linalg.norm(R_U, axis=0) / np.sqrt(factor.weight)
-    total = np.linalg.norm(factor.R[:, in_X], axis=0) / np.sqrt(factor.weight)
+    spread = lengths(R_U) / np.sqrt(factor.weight)
+    total = lengths(factor.R[:, in_X]) / np.sqrt(factor.weight)
     noise_U = noise_X + noise_S @ np.abs(B * scale_S[:, None] / scale_X)
     in_span = spread <= noise_U * np.maximum(total, 1.0)
     # The rank is decided in units of the spread of U, which may be much smaller than that of X.

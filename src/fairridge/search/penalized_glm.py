@@ -88,6 +88,8 @@ class PenalizedGLM:
     @cached_property
     def _own(self) -> Floats:
         """The quadratic form in θ that no λ changes, without the ridge of separated models."""
+        if self.settings.predictor_penalty == 0.0:
+            return np.zeros((self.coordinates.size, self.coordinates.size))
         nothing = 0.0 * self.space.penalized(self.penalty)
         return self.coordinates.penalty(nothing, self.settings.predictor_penalty)
 
@@ -156,7 +158,7 @@ class PenalizedGLM:
     @cached_property
     def typical_curvature(self) -> Floats:
         """Second derivatives of the deviance at the null model, none of them zero."""
-        curvature = np.diag(self.start.hessian)
+        curvature = self.start.hessian.diagonal()
         return np.where(curvature > 0.0, curvature, max(float(curvature.max()), 1e-300))
 
     def _ridge_on_idle(self, penalty: Floats, free: Integers) -> Floats:

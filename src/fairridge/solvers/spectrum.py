@@ -154,7 +154,7 @@ def spectrum_of(
         return empty, np.zeros((m, 0)), np.eye(m)
     decomposed = _from_squares(scaled) if of_scatter else None
     P, values, At = decomposed or np.linalg.svd(scaled, full_matrices=True)
-    of_direction = np.linalg.norm(At[: len(values)] * noise, axis=1)
+    of_direction = lengths((At[: len(values)] * noise).T)
     kept = values > of_direction * values[0]
     rank = int(np.count_nonzero(kept))
     if not kept[:rank].all():  # a direction of noisy columns, before one of exact columns
@@ -163,7 +163,7 @@ def spectrum_of(
     P, N, values, A = P[:, :rank], P[:, rank:], values[:rank], At[:rank].T
     if not np.array_equal(unit, scale):
         P, values, A = _rescaled(P, scaled, At[rank:].T, unit / scale)
-    size = np.linalg.norm(scaled, axis=0)
+    size = lengths(scaled)
     A[size <= LENGTH_TOLERANCE * size.max()] = 0.0  # else they have rounding errors of the others
     return Spectrum(values**2, A, scale, _dependent(scaled, rank)), P, N
 
@@ -275,7 +275,7 @@ def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
     rest, old = panel.copy(), directions[:, :count]
     for _ in range(2):  # twice is enough for orthogonality
         rest -= old @ (old.T @ rest)
-    size = np.linalg.norm(panel, axis=0)
+    size = lengths(panel)
     independent: list[int] = []
     for j in range(panel.shape[1]):
         if count == directions.shape[1]:
@@ -325,9 +325,14 @@ def _solved(triangle: Floats, right: Floats, *, lower: int, transposed: bool) ->
     return x
 
 
+def lengths(columns: Floats) -> Floats:
+    """Return the length of every column."""
+    return np.sqrt((columns * columns).sum(axis=0))
+
+
 def curvature_scale(H: Floats) -> Floats:
     """Return roots of the diagonal; 1 for a coordinate without curvature, which has no scale."""
-    diagonal = np.diag(H)
+    diagonal = H.diagonal()
     return np.sqrt(np.where(diagonal > TINY, diagonal, 1.0))
 
 
