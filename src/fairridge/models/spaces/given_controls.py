@@ -239,6 +239,7 @@ class ControlledSpace(Space):
             given=fit,
             controls=self.controls,
             _memory={},
+            _known={},
         )
 
 
