@@ -5,181 +5,230 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from fairridge import (
-    FairRidgeClassifier,
-    FairRidgeRegressor,
-    FairRidgeSurvival,
-    attribution,
-    audit,
-    report,
+from fairridge import attribution, audit, compare, cross_validate, report
+from fairridge.estimators._model import bounded_measure
+from fairridge.metrics import make_fairness_scorer
+from tests.contracts.independent import (
+    ATTRIBUTES,
+    DEFINITIONS,
+    KINDS,
+    LINEAR,
+    OPTIONS,
+    STACKS,
+    WEIGHTS,
+    N,
+    R,
+    exists,
+    people,
+    seen,
+    share,
+    unfitted,
+)
+from tests.zoo import crossed, pairwise
+
+# Of large shares twelve digits are compared, of small ones as many as solvers promise.
+CLOSE = {"rel": 1e-7, "abs": 3e-8}
+every_model = crossed(
+    kind=KINDS, definition=DEFINITIONS, option=tuple(OPTIONS), weights=WEIGHTS, allowed=exists
 )
 
-N, R = 700, 0.05
+
+def some(kinds, n, allowed=exists):
+    """Parametrize by pairs of options; the quick tests have n of these, spread over all."""
+    rows = pairwise(kinds, DEFINITIONS, tuple(OPTIONS), WEIGHTS, allowed=allowed)
+    quick = {rows[int(k)] for k in np.linspace(0, len(rows) - 1, n)}
+    params = [pytest.param(*r, marks=() if r in quick else pytest.mark.slow) for r in rows]
+    return pytest.mark.parametrize(("kind", "definition", "option", "weights"), params)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    level = rng.integers(1, 6, N)
-    sex = np.where(rng.random(N) < 0.3 + 0.08 * level, "m", "f")
-    X = pd.DataFrame(
-        {
-            "level": level,
-            "sex": sex,
-            "age": rng.integers(20, 65, N).astype(float),
-            "hours": rng.normal(size=N) + 0.5 * (sex == "m"),
-            "x": rng.normal(size=N),
-        }
-    )
-    eta = 0.3 * level + 0.4 * (sex == "m") + 0.01 * X["age"] + 0.4 * X["hours"] + 0.5 * X["x"] - 2.0
-    exposure = rng.uniform(0.2, 2.0, N)
-    mean = np.exp(0.4 * eta)
-    y = {
-        "gaussian": eta + 0.5 * rng.normal(size=N),
-        "counts": rng.poisson(exposure * mean),
-        "gamma": mean * rng.gamma(3.0, 1.0 / 3.0, N),
-        "two": np.where(rng.random(N) < 1.0 / (1.0 + np.exp(-eta)), "yes", "no"),
-        "four": np.array(list("abcd"))[np.digitize(eta + rng.normal(size=N), [-1.0, 0.0, 1.0])],
-        "times": pd.DataFrame(
-            {"time": rng.exponential(np.exp(-0.4 * eta)) + 0.01, "event": rng.random(N) < 0.7}
-        ),
+def one_bound(kind, definition, option, *_):
+    return exists(kind, definition, option) and option != "each"
+
+
+# ------------------------------------------------------------------ the model itself
+
+
+@every_model
+def test_fitted_attributes(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
+    model = case.model
+    for key, value in case.shares().items():
+        assert model.dependence_[key] == pytest.approx(value, **CLOSE)
+    if option == "each":
+        for name, column in zip(ATTRIBUTES, case.S.T, strict=True):
+            alone = share(case.means, column[:, None], case.mean_weight)
+            assert model.unfairness_[name] == pytest.approx(alone, **CLOSE)
+        return
+    assert model.unfairness_ == pytest.approx(case.bounded(), **CLOSE)
+    conditional = share(case.eta, case.S, case.weight, case.C)
+    assert attribution(model).total == pytest.approx(conditional, **CLOSE)
+    everyone = attribution(model, controls=()).total
+    assert everyone == pytest.approx(case.shares()["share_of_eta"], **CLOSE)
+
+
+@every_model
+def test_summaries_say_what_is_bounded(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
+    text = " ".join(str(case.whole.summary()).split())
+    measure = bounded_measure(case.model)
+    names = ["sex", "age", "sex × age"] if option == "crossed" else ATTRIBUTES
+    assert measure.attributes == tuple(names)
+    assert measure.given == (("level",) if "controls" in option else ())
+    for value in case.shares().values():
+        assert f"{value:.3g}" in text or value < 1e-9
+    if option != "each":
+        assert f"Bound: {measure.at_most(0.0 if option == 'fairest' else R)} " in text
+
+
+@pytest.mark.parametrize(
+    "kind", [*LINEAR, *(pytest.param(kind, marks=pytest.mark.slow) for kind in STACKS)]
+)
+def test_models_that_there_are_not_say_why(kind):
+    """No combination of options is silently another one."""
+    X, y, _, exposure = people()
+    given = {"exposure": exposure} if kind.endswith("counts") else {}
+    for definition in DEFINITIONS:
+        for option, options in OPTIONS.items():
+            if exists(kind, definition, option) or (kind in STACKS and "controls" in option):
+                continue
+            with pytest.raises(ValueError, match=r"definition=|unfairness|means"):
+                unfitted(kind, options | {"definition": definition}).fit(X, y[kind], **given)
+
+
+# ------------------------------------------------------------------ rows, as if they were new
+
+
+@some(KINDS, 12, one_bound)
+def test_reports(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
+    page = report(case.model, case.rows["X"], case.y, new_rows=True, **case.given)
+    shown = {one.key: one for one in page.contents.measures}
+    for key, value in case.shares().items():
+        assert shown[key].value == pytest.approx(value, **CLOSE)
+        assert shown[key].training == pytest.approx(value, **CLOSE)
+    if definition == "individual":  # which compares two models
+        assert "is not known for other rows" in page.summary
+    else:
+        assert page.contents.bound_on.value == pytest.approx(case.bounded(), **CLOSE)
+    assert page.contents.bound_on.training == pytest.approx(case.model.unfairness_, **CLOSE)
+    allowed = bounded_measure(case.model).at_most(0.0 if option == "fairest" else R)
+    assert allowed in page.summary
+
+
+@some(LINEAR[:-1], 12)
+def test_fairness_scorers(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
+    expected = {
+        "statistical-parity": case.shares()["share_of_eta"],
+        "mean-parity": case.shares()["share_of_means"],
     }
-    return X, y, rng.uniform(0.5, 2.0, N), exposure
-
-
-def model_of(kind, options):
     if kind in ("two", "four"):
-        return FairRidgeClassifier(R, **options)
-    if kind == "times":
-        return FairRidgeSurvival(R, **options)
-    families = {"gaussian": "gaussian", "counts": "poisson", "gamma": "gamma"}
-    return FairRidgeRegressor(R, family=families[kind], **options)
+        expected |= {
+            "mean-opportunity": case.mean_opportunity(),
+            "mean-odds": case.mean_odds(),
+        }
+    for name, value in expected.items():
+        scorer = make_fairness_scorer(name, sensitive=case.model.sensitive, adjusted=False)
+        assert -scorer(case.model, case.X, case.y, **case.given) == pytest.approx(value, **CLOSE)
 
 
-OPTIONS = {
-    "plain": {},
-    "blind": {"blind": True},
-    "controls": {"controls": "level"},
-    "blind, controls": {"blind": True, "controls": "level"},
-    "crossed": {"sensitive": ["sex", "age", ("sex", "age")]},
-    "fairest": {"unfairness": 0.0},
-}
-KINDS = ("gaussian", "counts", "gamma", "two", "four", "times")
+def adjusted(value, n, q, c=0, parts=1):
+    """Adjust R² for chance, over so many parts of n rows with c controls."""
+    return 1.0 - (1.0 - value) * (n - parts * (1 + c)) / (n - parts * (1 + c + q))
 
 
-def share(values, S, weight, C=None):
-    """R² of some columns together on S, partial given C, by least squares."""
-    root = np.sqrt(weight)[:, None]
+@some(LINEAR, 10, one_bound)
+def test_cross_validation(kind, definition, option, weights):
+    """One fold, of which all rows are training rows and validation rows."""
+    case = seen(kind, definition, option, weights)
+    everyone = [(np.arange(N), np.arange(N))]
+    bound, q = case.model.unfairness, case.S.shape[1]
+    found = cross_validate(
+        case.model, case.X, case.y, unfairness=[bound], folds=everyone, **case.given
+    ).records[0]
+    for key, value in case.shares().items():
+        constant = (definition, option, kind) == ("mean-odds", "fairest", "four")
+        expected = 0.0 if constant else adjusted(value, N, q)
+        assert found[key] == pytest.approx(expected, **CLOSE)
+    assert found["train_achieved"] == pytest.approx(case.bounded(), **CLOSE)
+    c, value = case.C.shape[1], case.bounded()
+    expected = {
+        # Deviances have no share in other rows: that of the scores stands for it.
+        "statistical-parity": lambda: adjusted(
+            share(case.eta, case.S, case.weight, case.C), N, q, c
+        ),
+        "mean-parity": lambda: adjusted(value, N, q, c),
+        "mean-opportunity": lambda: (
+            adjusted(value, int(case.codes.sum()), q)
+            if kind == "two"
+            else adjusted(value, N, q, parts=4)
+        ),
+        "mean-odds": lambda: adjusted(value, N, q, parts=2 if kind == "two" else 4),
+    }.get(definition, lambda: value)()
+    assert found["achieved"] == pytest.approx(expected, **CLOSE)
 
-    def left(columns):
-        Z = np.column_stack([np.ones(len(values)), *columns]) * root
-        v = values.reshape(len(values), -1) * root
-        return float(((v - Z @ np.linalg.lstsq(Z, v, rcond=None)[0]) ** 2).sum())
 
-    given = [] if C is None else [C]
-    return 1.0 - left([*given, S]) / left(given)
-
-
-def written(X, crossed):
-    S = np.column_stack([X["sex"] == "m", X["age"]]).astype(float)
-    return np.column_stack([S, S[:, 0] * S[:, 1]]) if crossed else S
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-def test_what_is_bounded_and_the_shares(rows, kind, option, definition):
-    X, targets, weight, exposure = rows
-    y = targets[kind]
-    if kind == "times" and definition == "mean-parity":
-        pytest.skip("models of times predict no means")
-    options = {"sensitive": ["sex", "age"], "definition": definition} | OPTIONS[option]
-    if kind == "times" and "crossed" in option and definition != "statistical-parity":
-        pytest.skip("no such model")
-    rated = {"exposure": exposure} if kind == "counts" else {}
+@some(LINEAR, 4, one_bound)
+def test_comparisons(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        bound = options.pop("unfairness", R)
-        model = model_of(kind, options).set_params(unfairness=bound)
-        model.fit(X, y, sample_weight=weight, **rated)
-        own = report(model, X, y, sample_weight=weight, new_rows=True, **rated)
-        # A page of all bounds takes seconds, and is made of some models only.
-        paged = option == "controls" or (option, kind) == ("plain", "four")
-        page = [report(model, X, y, sample_weight=weight, cv=0, bootstrap=0, **rated)] * paged
-    S, C = written(X, option == "crossed"), X[["level"]].to_numpy(float)
-    given = C if "controls" in options else None
-    eta = np.asarray(model._linear_predictor(X, None, None)).reshape(N, -1)
-    shares = {"share_of_eta": share(eta, S, weight)}
-    bounded = {"scores": share(eta, S, weight, given)}
-    if kind != "times":
-        means, weights = predicted(model, kind, X, weight, exposure)
-        shares["share_of_means"] = share(means, S, weights)
-        bounded["means"] = share(means, S, weights, given)
-    # What every model is described by: fitted attributes, both reports, audits.
-    close = {"abs": 2e-8}
-    assert model.dependence_["share_of_eta"] == pytest.approx(shares["share_of_eta"], **close)
-    shown = {one.key: one for one in own.contents.measures}
-    for key, value in shares.items():
-        assert model.dependence_[key] == pytest.approx(value, **close)
-        assert shown[key].value == pytest.approx(value, **close)
-        assert shown[key].training == pytest.approx(value, **close)
-        for trained in page:
-            known = trained.contents.yardstick[key].training[trained.contents.chosen]
-            assert known == pytest.approx(value, **close)
-    # What is bounded: fitted attribute, both reports, and the sentence names all of it.
-    measure = own.contents.measure
-    assert own.contents.bound_on.value == pytest.approx(model.unfairness_, **close)
-    for trained in page:
-        known = trained.contents.achieved[trained.contents.chosen]
-        assert known == pytest.approx(model.unfairness_, **close)
-    if measure.whole in bounded:
-        assert model.unfairness_ == pytest.approx(bounded[measure.whole], **close)
-    assert measure.given == (("level",) if "controls" in options else ())
-    assert measure.sentence("1 %") in own.summary.replace(
-        measure.sentence("at most 0.00 %" if bound == 0.0 else "at most 5.00 %"),
-        measure.sentence("1 %"),
-    )
-    # Attribution splits the share of scores, given the controls.
-    assert attribution(model).total == pytest.approx(bounded["scores"], **close)
-    assert attribution(model, controls=()).total == pytest.approx(shares["share_of_eta"], **close)
-    check_audit(model, kind, rows, option, shares, bounded)
+        found = compare(
+            case.X,
+            case.y,
+            sensitive=case.model.sensitive,
+            missing=case.model.missing,
+            unfairness=case.model.unfairness,
+            models=[case.model],
+            folds=[(np.arange(N), np.arange(N))],
+            **case.given,
+        ).records[-1]
+    for key, value in case.shares().items():
+        constant = (definition, option, kind) == ("mean-odds", "fairest", "four")
+        expected = 0.0 if constant else adjusted(value, N, case.S.shape[1])
+        assert found[key] == pytest.approx(expected, **CLOSE)
+        assert found[f"train_{key}"] == pytest.approx(value, **CLOSE)
 
 
-def predicted(model, kind, X, weight, exposure):
-    """Return predictions that are compared, and the weights of rows in their share."""
-    if kind in ("two", "four"):
-        probability = model.predict_proba(X)
-        return (probability[:, 1:] if kind == "two" else probability), weight
-    if kind == "counts":
-        return model.predict(X, exposure=np.ones(N)), weight * exposure
-    return model.predict(X), weight
-
-
-def check_audit(model, kind, rows, option, shares, bounded):
-    """Audits of the predictions agree with the model."""
-    X, targets, weight, exposure = rows
-    y, eta = targets[kind], np.asarray(model._linear_predictor(X, None, None))
-    beside = {"sample_weight": weight, "learned": False, "intersections": option == "crossed"}
-    beside["controls"] = X[["level"]] if "controls" in option else None
+@crossed(
+    kind=LINEAR, definition=DEFINITIONS, option=tuple(OPTIONS), weights=WEIGHTS, allowed=exists
+)
+def test_audits(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
+    found = audited(case)
+    shares = case.shares()
+    assert found.share_of_eta == pytest.approx(shares["share_of_eta"], **CLOSE)
     if kind == "times":
-        found = audit(y, eta, sensitive_features=X[["sex", "age"]], **beside)
-        assert found.means_share.value != found.means_share.value
-        assert found.r_squared == pytest.approx(shares["share_of_eta"], abs=2e-8)
-        return
-    predictions = model.predict_proba(X) if kind in ("two", "four") else model.predict
-    if kind == "counts":
-        predictions, beside["exposure"] = model.predict(X, exposure=exposure), exposure
-    elif kind in ("gaussian", "gamma"):
-        predictions = model.predict(X)
+        assert np.isnan(found.means_share.value)
+    else:
+        assert found.r_squared == pytest.approx(shares["share_of_means"], **CLOSE)
+    if "controls" in option and kind != "times":
+        given = share(case.means, case.S, case.mean_weight, case.C)
+        assert found.partial_r_squared.value == pytest.approx(given, **CLOSE)
+
+
+def audited(case, **options):
+    """Audit the predictions of a model with all that belongs to them."""
+    kind, X = case.kind, case.X
+    options = {
+        "linear_predictor": case.eta if kind == "four" else case.eta[:, 0],
+        "sample_weight": case.rows["sample_weight"],
+        "sensitive_features": X[ATTRIBUTES],
+        "controls": X[["level"]] if "controls" in case.option else None,
+        "intersections": case.option == "crossed",
+        "learned": False,
+    } | options
+    if kind == "times":
+        predictions = options.pop("linear_predictor")
+    elif kind in ("two", "four"):
+        predictions = case.model.predict_proba(X)
+    elif kind == "counts":
+        options["exposure"] = case.exposure
+        predictions = case.model.predict(X, exposure=case.exposure)
+    else:
+        predictions = case.model.predict(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = audit(
-            y, predictions, sensitive_features=X[["sex", "age"]], linear_predictor=eta, **beside
-        )
-    assert found.r_squared == pytest.approx(shares["share_of_means"], abs=2e-8)
-    assert found.share_of_eta == pytest.approx(shares["share_of_eta"], abs=2e-8)
-    if "controls" in option:
-        assert found.partial_r_squared.value == pytest.approx(bounded["means"], abs=2e-8)
+        return audit(case.y, predictions, **options)

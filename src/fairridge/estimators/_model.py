@@ -9,7 +9,7 @@ and exposure together) and the steps of a fit, `_problem_on`, `_set_up`, `_solve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from sklearn.base import BaseEstimator, clone
@@ -149,6 +149,22 @@ def bounded_measure(model: Any) -> Measure:
         labels_by_code(model) if hasattr(model, "classes_") else None,
         rates=bool(facts.offsets) and model.family_.link == "log",
     )
+
+
+def bound_sentences(model: Any) -> list[str]:
+    """Say what a fitted model bounds, in a sentence for each bound; nothing if there is none."""
+    facts, measure = fitted(model), bounded_measure(model)
+    largest = facts.traits.largest_bound
+    bounds = facts.bound if isinstance(facts.bound, Mapping) else {None: facts.bound}
+    if facts.traits.given_penalty:
+        return []
+    return [
+        (measure if name is None else replace(measure, attributes=(name,))).at_most(
+            float(r), percent=largest == 1.0
+        )
+        for name, r in bounds.items()
+        if r < largest
+    ]
 
 
 def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:

@@ -12,7 +12,12 @@ from fairridge.data.classes import labels_by_code
 from fairridge.data.columns import CategoricalColumn
 from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._flips import flips_text
-from fairridge.estimators._model import attribute_facts, bound_text, bounded_measure
+from fairridge.estimators._model import (
+    attribute_facts,
+    bound_sentences,
+    bound_text,
+    bounded_measure,
+)
 from fairridge.metrics import DIFFERENCES, EVERYONE, WORDS, control_names
 from fairridge.reports import CoefficientRow, Summary
 from fairridge.reports.summary import INFLATION_REMARK
@@ -59,7 +64,9 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     first = _columns_text(model)
     # Groups of few people have no means to compare.
     compared = SMD if DIFFERENCES["standardized_mean_difference"] in facts else ""
-    notes, isolated = [first, EXPLAINS, COR + compared], list(getattr(model, "isolated_", {}))
+    isolated = list(getattr(model, "isolated_", {}))
+    bounds = [f"Bound: {said}" for said in bound_sentences(model)]
+    notes = [*bounds, first, EXPLAINS, COR + compared]
     if hasattr(model, "classes_"):
         notes.append(
             "Impact ratio: lowest share of a group that is given the class, over the highest."

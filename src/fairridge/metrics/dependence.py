@@ -14,13 +14,10 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.families.distances import Distance
-from fairridge.metrics.dependence_shares import scatter_of
+from fairridge.metrics.dependence_shares import scatter_of, without_rounding
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
 from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
-
-# Standard deviation of predictions, relative to their size or that of the response, that is none.
-NEGLIGIBLE_DEVIATION = 1e-10
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,8 @@ def dependence(
     `targets` are the response as numbers: itself, or 0/1 columns of classes. The
     distance d(yᵢ, yⱼ) of individual fairness looks at `response`.
     """
-    columns = _without_rounding(prediction.reshape(len(S), -1), targets, weight)
+    size = float(targets.std(axis=0).max(initial=0.0))
+    columns = without_rounding(prediction.reshape(len(S), -1), weight, size)
     q, m = S.shape[1], columns.shape[1]
     joint = scatter_of(np.hstack([S, columns, targets]), weight)
     distances = [apart for column in columns.T for apart in _between(column, groups, weight)]
@@ -75,16 +73,6 @@ def dependence(
         max((apart.kolmogorov_smirnov for apart in distances), default=0.0),
         max((apart.wasserstein for apart in distances), default=0.0),
     )
-
-
-def _without_rounding(columns: Floats, targets: Floats, weight: Floats) -> Floats:
-    """Center predictions, and let those be 0 that are constant but for rounding.
-
-    No measure here depends on their mean.
-    """
-    mean = np.average(columns, axis=0, weights=weight)
-    size = np.maximum(np.abs(mean), targets.std(axis=0).max(initial=0.0))
-    return np.where(columns.std(axis=0) <= NEGLIGIBLE_DEVIATION * size, 0.0, columns - mean)
 
 
 def _pairwise_difference(

@@ -25,6 +25,9 @@ WORDS = {
     "decision_gap": "Gap of decisions",
 }
 
+# Standard deviation of predictions, relative to their size or that of the response, that is none.
+NEGLIGIBLE_DEVIATION = 1e-10
+
 
 def share_explained(
     predicted: Floats, span: Floats, weight: Floats, *, adjusted: bool = True
@@ -37,9 +40,16 @@ def share_explained(
     `span` has independent columns with the span of S, as `sensitive_span` returns
     them; n is the number of rows whatever their weights.
     """
-    joint = scatter_of(np.hstack([span, predicted]), weight)
+    joint = scatter_of(np.hstack([span, without_rounding(predicted, weight)]), weight)
     n_rows = len(predicted) if adjusted else None
     return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
+
+
+def without_rounding(columns: Floats, weight: Floats, size: float = 0.0) -> Floats:
+    """Center predictions, and let those be 0 that are constant but for rounding."""
+    mean = np.average(columns, axis=0, weights=weight)
+    negligible = NEGLIGIBLE_DEVIATION * np.maximum(np.abs(mean), size)
+    return np.where(columns.std(axis=0) <= negligible, 0.0, columns - mean)
 
 
 def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:

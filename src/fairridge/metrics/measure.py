@@ -95,8 +95,12 @@ class Measure:
         names = _enumerated(self.attributes)
         among = f"Among {self.whom}, " if self.whom else ""
         if self.whole == "other":
-            return f"{self.title.capitalize()} with respect to {names} is {amount}."
+            return f"Unfairness to {names} by the definition {self.title} is {amount}."
         return f"{among}{names} {self._verb} {amount} of {self.what}."
+
+    def at_most(self, r: float, *, percent: bool = True) -> str:
+        """Say what a bound allows; shares are percentages."""
+        return self.sentence(f"at most {100.0 * r:.2f} %" if percent else f"at most {r:g}")
 
     @property
     def title(self) -> str:

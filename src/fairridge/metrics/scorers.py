@@ -27,12 +27,15 @@ from fairridge.data.design import sensitive_positions
 from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
 from fairridge.data.table import Table, labels, require_known
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics.dependence_shares import sensitive_span, share_explained
 from fairridge.metrics.favorable import find_label
 from fairridge.metrics.groups import indicator_columns
+from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.share_interval import Judged, explained_share
 
 Crossed = tuple[tuple[int, ...], ...]
-DEFINITIONS = ("mean-parity", "statistical-parity", "mean-opportunity")
+# Definitions that are about rows of classes, and all.
+OF_CLASSES = ("mean-opportunity", "mean-odds")
+DEFINITIONS = ("mean-parity", "statistical-parity", *OF_CLASSES)
 
 
 class FairnessScorer(BaseEstimator):
@@ -70,13 +73,13 @@ class FairnessScorer(BaseEstimator):
         weight = weights(sample_weight, S.shape[0])
         weight = np.ones(S.shape[0]) if weight is None else weight
         weight = weight * self._exposed(estimator, exposure, len(weight))
-        there = weight > 0.0
-        there &= self._looked_at(estimator, y, len(weight))
-        if int(there.sum()) < 2:
+        scores = self._scores(estimator, X, sensitive_features)
+        parts = self._judged(estimator, scores, weight, y)
+        if sum(int((weight > 0.0).sum()) for _, weight in parts) < 2:
             raise ValueError(f"{self.definition} needs two rows at least, and there are fewer.")
-        scores = self._scores(estimator, X, sensitive_features)[there]
-        span = sensitive_span(_columns(S, crossed)[there], weight[there])
-        return -share_explained(scores, span, weight[there], adjusted=self.adjusted)
+        columns = _columns(S, crossed)
+        found, adjusted = explained_share(parts, columns, columns[:, :0], CONFIDENCE)
+        return -(adjusted if self.adjusted else found.value)
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, **given: Any) -> float:
         """Return minus the unfairness of a fitted model on rows, as `score` does."""
@@ -108,36 +111,63 @@ class FairnessScorer(BaseEstimator):
         shift = read_offset(joined, n) if of_rates else None
         return np.ones(n) if shift is None else np.exp(shift)
 
-    def _looked_at(self, estimator: Any, y: Any, n: int) -> Any:
-        """Return the rows of the class that opportunity is about; all for other definitions."""
-        if self.definition != "mean-opportunity":
-            return np.ones(n, dtype=bool)
+    def _judged(self, estimator: Any, scores: Floats, weight: Floats, y: Any) -> list[Judged]:
+        """Return scores, and the weights of the rows among which they count."""
+        if self.definition not in OF_CLASSES:
+            return [(scores, weight)]
         if not is_classifier(estimator) or y is None:
-            raise TypeError("mean-opportunity is about rows of a class: it needs classes as y.")
-        classes = labels_by_code(estimator).tolist()
-        wanted = classes[-1] if self.positive is None else find_label(self.positive, classes)
+            raise TypeError(f"{self.definition} is about rows of a class: it needs classes as y.")
+        classes = np.asarray(estimator.classes_).tolist()
+        truth = labels(y, len(weight), "y")
+        require_known(truth, classes)
+        if self.definition == "mean-odds":
+            return [(scores, weight * (truth == label)) for label in classes]
+        return [
+            (scores if len(classes) == 2 else scores[:, [classes.index(label)]],
+             weight * (truth == label))
+            for label in self._wanted(estimator, classes)
+        ]  # fmt: skip
+
+    def _wanted(self, estimator: Any, classes: list[Any]) -> list[Any]:
+        """Return the classes that opportunity is about: of more than two all if none is named."""
+        if self.positive is None:
+            return classes if len(classes) > 2 else labels_by_code(estimator).tolist()[-1:]
+        wanted = find_label(self.positive, classes)
         if wanted is None:
             raise ValueError(
                 f"positive={self.positive!r} is not a class of the model; the classes are "
                 f"{', '.join(map(repr, classes))}."
             )
-        truth = labels(y, n, "y")
-        require_known(truth, classes)
-        return truth == wanted
+        return [wanted]
 
     def _scores(self, estimator: Any, X: Any, S: Any) -> Floats:
         """Return what S may explain: means and probabilities, or linear predictors."""
-        of_eta = self.definition == "statistical-parity" and hasattr(estimator, "decision_function")
-        if of_eta:
-            given = (
-                {"sensitive_features": S} if S is not None and takes_sensitive(estimator) else {}
-            )
-            scores = np.asarray(estimator.decision_function(X, **given), dtype=np.float64)
-        else:
-            scores = predicted(estimator, X, S)
+        scores = self._linear_predictor(estimator, X, S)
+        if scores is not None:
+            return scores.reshape(len(scores), -1)
+        scores = predicted(estimator, X, S)
         columns = scores.reshape(len(scores), -1)
         # Probabilities of two classes say the same twice.
-        return columns[:, 1:] if columns.shape[1] == 2 and not of_eta else columns
+        return columns[:, 1:] if columns.shape[1] == 2 else columns
+
+    def _linear_predictor(self, estimator: Any, X: Any, S: Any) -> Floats | None:
+        """Return linear predictors if these are asked for, and the model has any."""
+        if self.definition != "statistical-parity":
+            return None
+        S = S if takes_sensitive(estimator) else None
+        steps, last = split_pipeline(estimator)
+        if hasattr(last, "layer_inputs"):  # a stack is its layer on what the learners predict
+            X, steps = X if steps is None else steps.transform(X), None
+            inputs, last = last.layer_inputs(X, sensitive_features=S), last.layer_
+            X, S = inputs["X"], inputs.get("sensitive_features")
+        if hasattr(last, "_linear_predictor"):
+            found = last._linear_predictor(X if steps is None else steps.transform(X), S, None)
+        elif hasattr(estimator, "decision_function"):
+            given = {} if S is None else {"sensitive_features": S}
+            found = estimator.decision_function(X, **given)
+        else:
+            return None
+        return np.asarray(found, dtype=np.float64)
 
 
 def _columns(S: Table, crossed: Crossed) -> Floats:
@@ -160,10 +190,10 @@ def make_fairness_scorer(
 
     Parameters
     ----------
-    definition : {"mean-parity", "statistical-parity", "mean-opportunity"}
-        R² on S of the predicted means or probabilities; of the linear predictor
-        (`decision_function`, or predicted numbers); or of probabilities among the rows of
-        the class `positive`. Any model will do.
+    definition : {"mean-parity", "statistical-parity", "mean-opportunity", "mean-odds"}
+        R² on S of the predicted means or probabilities; of the linear predictor (of other
+        libraries `decision_function`, or predicted numbers); of the probability of a class among
+        its rows; or of all probabilities among the rows of each class. Any model will do.
     sensitive : str, int or list of these and of tuples, optional
         Columns of X that are sensitive, with tuples for intersections, as in the models.
         Without it `sensitive_features` must reach the scorer:
@@ -171,7 +201,8 @@ def make_fairness_scorer(
         were fitted with an exposure need it in the same way: ``set_score_request(exposure=True)``;
         then means are rates, weighted by exposure, as in `unfairness_`.
     positive : label, optional
-        For "mean-opportunity": by default `positive_` of the model, or its last class.
+        For "mean-opportunity": by default `positive_` of the model, or its last class; of more
+        than two classes all, as the models bound it.
     adjusted : bool, default=True
         Whether R² is adjusted for chance, as `cross_validate` does: without that, validation
         rows show the more unfairness the fewer they are. Fair models may score a little above 0.

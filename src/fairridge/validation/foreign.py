@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Levels, Table, as_table, dense_columns, index_of, make_frame
 from fairridge.data.classes import models_first
 from fairridge.data.columns import MISSING, Missing, encode_columns
-from fairridge.data.design import locate_sensitive
+from fairridge.data.design import locate_sensitive, sensitive_positions
 from fairridge.data.offsets import exposure_of, offset_names, read_offset
 from fairridge.data.pipelines import (
     at_bound,
@@ -79,6 +79,9 @@ class ForeignData:
         separate = None if S is None else as_table(S, argument="sensitive_features")
         source, places, _ = locate_sensitive(table, separate, sensitive)
         encoding = encode_columns(source, places, None, None, missing)
+        if S is None:
+            _, crossed = sensitive_positions(sensitive, table.names, table.shape[1])
+            encoding = encoding.with_intersections(crossed) if crossed else encoding
         columns = dense_columns(encoding.pieces(source, places, "error"), encoding.names)
         names = tuple(map(source.label, places))
         attributes = replace(source.select(places), names=names)
@@ -296,21 +299,21 @@ def measures(model: Any, data: ForeignData, *, adjusted: bool) -> dict[str, floa
     columns = predicted.reshape(len(data.y), -1)
     # Probabilities of two classes say the same twice.
     columns = columns[:, 1:] if columns.shape[1] == 2 else columns
-    span = sensitive_span(data.columns, weight)
+    spans = partial(sensitive_span, data.columns)
     if data.of_times:
         if predicted.ndim != 1:
             raise TypeError(f"a {type(model).__name__} predicts no log hazard ratios")
-        share = share_explained(columns, span, weight, adjusted=adjusted)
+        share = share_explained(columns, spans(weight), weight, adjusted=adjusted)
         undefined = dict.fromkeys(("loss", "share_of_means"), evaluate.NAN)
         concordance = evaluate.concordance(data.y, predicted, weight)
         return undefined | {"share_of_eta": share, "concordance": concordance}
-    shares = {"share_of_means": columns}
-    if isinstance(model, LinearModel):
+    shares = {"share_of_means": (columns, weight)}
+    if isinstance(model, LinearModel):  # rates weigh by exposure, and scores do not
         eta = model._linear_predictor(data.X, data.S, None)
-        shares["share_of_eta"] = eta.reshape(len(eta), -1)
+        shares["share_of_eta"] = eta.reshape(len(eta), -1), data.weights
     dependence = {
-        name: share_explained(values, span, weight, adjusted=adjusted)
-        for name, values in shares.items()
+        name: share_explained(values, spans(of_rows), of_rows, adjusted=adjusted)
+        for name, (values, of_rows) in shares.items()
     }
     if predicted.ndim == 1:
         counts = predicted * (weight / data.weights)  # of rates and exposures

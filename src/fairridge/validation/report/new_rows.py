@@ -17,7 +17,6 @@ from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import bounded_measure
 from fairridge.estimators._responses import Inputs, Response
 from fairridge.estimators._training import engine_of, read_inputs
-from fairridge.export import linear_form
 from fairridge.metrics import WORDS, Measure, ScoredRows
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import CONFIDENCE
@@ -180,7 +179,7 @@ def scored_rows(model: Any, measure: Measure, rows: DenseRows, eta: Floats) -> S
 
 def losses_of(model: Any, rows: DenseRows, eta: Floats) -> Floats:
     """Return deviances of rows: of a model, without what S adds, and without predictors."""
-    family, form = model.family_, linear_form(model, "report")
+    family, form = model.family_, model._description
     center = form.training.center[: rows.columns.shape[1]]
     of_sensitive, of_controls = form.training.terms(np.atleast_2d(model.alpha_))
     columns = rows.columns + (rows.center - center)

@@ -169,14 +169,12 @@ def _asked(contents: ReportContents) -> list[str]:
         f"{len(subject.predictors)} predictors."
     )
     assert contents.measure is not None
-    said = contents.measure.sentence
     if k == contents.free:
-        return [
-            rests,
-            f"Its unfairness is not bounded. {said(amount(contents, free))}",
-        ]
+        said = contents.measure.sentence(amount(contents, free))
+        return [rests, f"Its unfairness is not bounded. {said}"]
     r = contents.unfairness[k]
-    text = f"Its bound is r = {bound(r)}: {said(f'at most {amount(contents, r)}')} "
+    allowed = contents.measure.at_most(r, percent=contents.unfairness[contents.free] == 1.0)
+    text = f"Its bound is r = {bound(r)}: {allowed} "
     levels = enumerated(contents.separating) if contents.separating else "some levels"
     came_to = {
         "inactive": "The bound changes nothing, because the model stays below it by itself.",

@@ -127,7 +127,7 @@ def _bound(contents: NewRowsContents) -> list[str]:
     if not contents.subject.definition:
         return [_no_bound(contents)]
     assert contents.measure is not None
-    allowed = contents.measure.sentence(f"at most {percent(r, 2)}")
+    allowed = contents.measure.at_most(r)
     text = f"The model was fitted with the bound r = {bound(r)}: {allowed}"
     if contents.certificate is not None and contents.certificate.granted:
         text += (
