@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+# e^x beyond this x would be infinite.
+LARGEST_EXPONENT = 700.0
 # Special functions of libraries that have some.
 SPECIAL = {
     "torch": "torch.special",
@@ -213,3 +215,8 @@ class _Special:
             return to_device(found, like)
 
         return by_way_of_host
+
+
+def bounded_exp(eta: Any) -> Any:
+    """Return e^η, or a finite number that serves as infinity would, and times 0 is 0."""
+    return namespace(eta).exp(at_most(eta, LARGEST_EXPONENT))

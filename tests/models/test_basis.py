@@ -5,8 +5,9 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.models import Coordinates, factorize, fair_basis
+from fairridge.models import factorize, fair_basis
 from fairridge.models.basis import _condition_of_triangle
+from fairridge.models.spaces import Coordinates
 
 
 def basis_of(S, X, y, standardize=True):

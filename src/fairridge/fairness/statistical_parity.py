@@ -7,13 +7,13 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from fairridge._arrays import LARGEST_EXPONENT
 from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.engines import Engine
 from fairridge.fairness.base import Certifiable, VarianceShare, Whole, share
 from fairridge.fairness.conditional import GivenControls, share_of_predictor
 from fairridge.families import Family
-from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.families.sums import any_arrays
 from fairridge.models import Fit, Isolation, PredictedModels
 from fairridge.solvers.spectrum import explained_by_sensitive

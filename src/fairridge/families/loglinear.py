@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairridge._arrays import at_most, namespace, special
+from fairridge._arrays import LARGEST_EXPONENT, at_most, bounded_exp, namespace, special
 from fairridge._typing import Booleans, Floats
 from fairridge.families.base import SinglePredictor
-from fairridge.families.links import LARGEST_EXPONENT, bounded_exp
 
 
 class LogLink(SinglePredictor):

@@ -8,10 +8,9 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from fairridge._arrays import at_least, at_most, namespace, special
+from fairridge._arrays import LARGEST_EXPONENT, at_least, at_most, namespace, special
 from fairridge._typing import Floats
 from fairridge.families.base import FreeModels, SinglePredictor
-from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.families.loglinear import LogLink, Poisson, log_ratio
 from fairridge.families.sums import any_arrays
 

@@ -10,9 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from fairridge._arrays import as_float64, joined, namespace, taken, to_device
+from fairridge._arrays import as_float64, bounded_exp, joined, namespace, taken, to_device
 from fairridge._typing import Floats
-from fairridge.families.links import bounded_exp
 
 # Maps response (n, c), linear predictors (n, m) and weights (n,) to sums over the rows; linear
 # in the weights, so that rows that agree in the others may come as one.

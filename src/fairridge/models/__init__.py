@@ -1,7 +1,6 @@
-"""A model on given rows, in small matrices: its factor, its basis, its coordinates, one fit."""
+"""A model on given rows, in small matrices: its factor, its basis, one fit."""
 
 from fairridge.models.basis import FairBasis, factorize, fair_basis
-from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import (
     ControlledColumns,
     Fit,
@@ -13,7 +12,6 @@ from fairridge.models.isolation import Isolation, drop_separated
 
 __all__ = [
     "ControlledColumns",
-    "Coordinates",
     "FairBasis",
     "Fit",
     "Isolation",

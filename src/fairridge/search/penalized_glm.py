@@ -11,8 +11,8 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
-from fairridge.models import Coordinates, Separation
-from fairridge.models.spaces import Space
+from fairridge.models import Separation
+from fairridge.models.spaces import Coordinates, Space
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CONVERGENCE_TOLERANCE, SHARE_OF_ROWS

@@ -37,8 +37,8 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._arrays import LARGEST_EXPONENT
 from fairridge._typing import Floats
-from fairridge.families.links import LARGEST_EXPONENT
 
 # Rows of a bet, and bets between two looks at what was learned.
 BET_ROWS, BETS_PER_LOOK = 8, 8

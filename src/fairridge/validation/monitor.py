@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._arrays import LARGEST_EXPONENT
 from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, warn_of_order, weights
 from fairridge.data.pipelines import split_pipeline
 from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.families.links import LARGEST_EXPONENT
 from fairridge.outputs import checksum, writing
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.betting import EProcess, add_rows

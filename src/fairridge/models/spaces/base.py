@@ -1,4 +1,4 @@
-"""The columns that a model is solved in, and how it is reported in those that users gave.
+"""The columns that a model is solved in, its coordinates there, and how it is reported.
 
 Every model is solved by the same searches, in some space: S and the predictors as
 they are, their residuals on controls, the directions of X alone, or fewer features
@@ -10,16 +10,207 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.families import Family
+from fairridge.families.sums import GLMSums
 from fairridge.models.basis import FairBasis, basis_on
-from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit
+from fairridge.solvers.spectrum import block_diagonal
+
+# Share of numbers other than zero up to which leaving out products with zeros pays.
+DENSITY_LIMIT = 0.1
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """θ: for each linear predictor its intercept at the column means, then standardized S and U.
+
+    If S or U is collinear the coordinates are those of its singular basis,
+    which makes every answer the minimum-norm one. Raw-space sums over rows are
+    changed to θ here: the gradient by Mᵀg, the Hessian by MᵀHM.
+
+    Absolute values see every column of S, and of m = K − 1 contrasts between
+    K classes they see the classes: S then has K coordinates per column, at the
+    end of θ. What they have in common cancels in the model, not in the penalty,
+    which thus chooses it (glmnet's parametrization).
+    """
+
+    basis: FairBasis  # S and U in small matrices
+    n_predictors: int  # linear predictors, m
+    by_column: bool  # whether S must keep a coordinate per column, as absolute values require
+    # Orthonormal contrasts, if absolute values are to be taken of classes, of shape (K, m).
+    contrasts: Floats | None = None
+
+    @cached_property
+    def sensitive(self) -> Floats:
+        """α per coordinate of S, of shape (q, a)."""
+        S = self.basis.sensitive
+        whole = self.by_column or S.rank == len(S.scale)
+        return (np.eye(len(S.scale)) if whole else S.vectors) / S.scale[:, None]
+
+    @cached_property
+    def predictors(self) -> Floats:
+        """β per coordinate of U, of shape (p, b)."""
+        U = self.basis.predictors
+        whole = U.rank == len(U.scale)
+        return (np.eye(len(U.scale)) if whole else U.vectors) / U.scale[:, None]
+
+    @cached_property
+    def to_raw(self) -> Floats:
+        """M: intercept and raw coefficients of [S, X] per coordinate of one linear predictor."""
+        (q, a), (p, b) = self.sensitive.shape, self.predictors.shape
+        out = np.zeros((1 + q + p, 1 + a + b))
+        out[0, 0] = 1.0
+        out[1 : 1 + q, 1 : 1 + a] = self.sensitive
+        out[1 : 1 + q, 1 + a :] = -self.basis.B @ self.predictors
+        out[1 + q :, 1 + a :] = self.predictors
+        return out
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Linear predictors, and coordinates of each."""
+        return self.n_predictors, self.to_raw.shape[1]
+
+    @cached_property
+    def size(self) -> int:
+        """Length of θ."""
+        return int(np.prod(self.shape)) if self._folded is None else self._folded.shape[1]
+
+    @cached_property
+    def intercept_index(self) -> Integers:
+        """Positions of the intercepts in θ."""
+        m, width = self.shape
+        skipped = 0 if self._folded is None else self.sensitive.shape[1]
+        return np.arange(m, dtype=np.intp) * (width - skipped)
+
+    @cached_property
+    def of_sensitive(self) -> Integers:
+        """Positions of the coordinates of S in θ."""
+        if self.contrasts is not None:
+            count = len(self.contrasts) * self.sensitive.shape[1]
+            return np.arange(self.size - count, self.size, dtype=np.intp)
+        first = np.arange(1, 1 + self.sensitive.shape[1], dtype=np.intp)
+        return np.concatenate([start + first for start in self.intercept_index])
+
+    @property
+    def of_controls(self) -> Integers:
+        """Positions of the coordinates of controls in θ; none here."""
+        return np.zeros(0, dtype=np.intp)
+
+    @cached_property
+    def _folded(self) -> Floats | None:
+        """Coordinates of the linear predictors per coordinate of θ; None if these are the same.
+
+        Its rows are orthonormal.
+        """
+        if self.contrasts is None:
+            return None
+        m, width = self.shape
+        a = self.sensitive.shape[1]
+        places = np.arange(m * width).reshape(m, width)
+        others = np.delete(places, np.arange(1, 1 + a), axis=1).ravel()
+        out = np.zeros((m * width, len(others) + len(self.contrasts) * a))
+        out[others, np.arange(len(others))] = 1.0
+        ours = places[:, 1 : 1 + a].ravel()
+        out[ours, len(others) :] = np.kron(self.contrasts.T, np.eye(a))
+        return out
+
+    def common(self, curvature: Floats) -> Floats:
+        """Return a quadratic form of what classes have in common, which no model sees.
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (N,)
+            Second derivatives of the deviance. The form bends each column of S about as
+            much: next to a form that bends it far more the deviance would be rounding.
+        """
+        out = np.zeros((self.size, self.size))
+        if self.contrasts is not None:
+            K, S = len(self.contrasts), self.of_sensitive
+            typical = curvature[S].reshape(K, -1).mean(axis=0)
+            typical[typical <= 0.0] = 1.0
+            out[np.ix_(S, S)] = np.kron(np.full((K, K), 1.0 / K), np.diag(typical))
+        return out
+
+    @cached_property
+    def standardized(self) -> Floats:
+        """α and β of standardized columns per coordinate of one linear predictor."""
+        S, U, n = self.basis.sensitive, self.basis.predictors, self.basis.weight
+        parts = [(S.squares(), self.sensitive), (U.squares(), self.predictors)]
+        columns = [np.sqrt(squares / n)[:, None] * part for squares, part in parts]
+        return np.hstack([np.zeros((sum(map(len, columns)), 1)), block_diagonal(columns)])
+
+    def ridge(self) -> Floats:
+        """Matrix of ‖α‖² + ‖β‖² of standardized columns, as a form in θ."""
+        C, m = self.standardized, self.n_predictors
+        form: Floats = np.kron(np.eye(m), C.T @ C).astype(np.float64)
+        return form if self._folded is None else self._folded.T @ form @ self._folded
+
+    def by_predictor(self, theta: Floats) -> Floats:
+        """Return the coordinates of each linear predictor, one row each."""
+        return (theta if self._folded is None else self._folded @ theta).reshape(self.shape)
+
+    def raw(self, theta: Floats) -> Floats:
+        """Intercept at the means and raw coefficients, one row per linear predictor."""
+        return self.by_predictor(theta) @ self.to_raw.T
+
+    def theta(self, raw: Floats) -> Floats:
+        """Return the θ nearest to given intercepts and raw coefficients."""
+        flat = (raw @ np.linalg.pinv(self.to_raw).T).ravel()
+        return flat if self._folded is None else self._folded.T @ flat
+
+    def split(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Intercept at the means, α and β, one row per row of coordinates."""
+        k = 1 + self.sensitive.shape[1]
+        return theta[:, 0], theta[:, 1:k] @ self.sensitive.T, theta[:, k:] @ self.predictors.T
+
+    @np.errstate(over="ignore", invalid="ignore")  # at a trial point sums may be infinite
+    def derivatives(self, sums: GLMSums) -> tuple[Floats, Floats | None]:
+        """Gradient and Hessian in θ."""
+        M, T = self.to_raw, self._folded
+        gradient = (sums.gradient @ M).ravel()
+        hessian = None
+        if sums.hessian is not None:
+            # MᵀHM for all pairs of linear predictors, as products of matrices.
+            hessian = self._both_sides(sums.hessian.swapaxes(1, 2)).swapaxes(1, 2)
+            hessian = hessian.reshape(len(gradient), len(gradient))
+        if T is not None:
+            gradient = gradient @ T
+            hessian = None if hessian is None else T.T @ hessian @ T
+        return gradient, hessian
+
+    def _both_sides(self, matrices: Floats) -> Floats:
+        """Return MᵀHM of matrices H, in the last two axes."""
+        M = self._few_numbers
+        if M is None:
+            return self.to_raw.T @ (matrices @ self.to_raw)
+        flat = matrices.reshape(-1, *matrices.shape[-2:])
+        changed = np.stack([(M.T @ (M.T @ H).T).T for H in flat])
+        return changed.reshape(*matrices.shape[:-2], M.shape[1], M.shape[1])
+
+    @cached_property
+    def _few_numbers(self) -> sparse.csr_array | None:
+        """M as a sparse matrix, if it is large and nearly all zeros: columns but rescaled."""
+        M = self.to_raw
+        return sparse.csr_array(M) if np.count_nonzero(M) < DENSITY_LIMIT * M.size else None
+
+    def penalty(self, sensitive: Floats, predictor_penalty: float) -> Floats:
+        """Matrix of the quadratic penalty on θ: αᵀ(sensitive)α + predictor_penalty·‖β‖²."""
+        A = self.sensitive * self.basis.sensitive.scale[:, None]
+        Q = predictor_penalty * np.eye(self.size)
+        Q[self.intercept_index, self.intercept_index] = 0.0
+        if A.shape[1]:
+            form = A.T @ sensitive @ A
+            for places in self.of_sensitive.reshape(-1, A.shape[1]):
+                Q[places[:, None], places] = form
+        return Q
 
 
 @dataclass(frozen=True)

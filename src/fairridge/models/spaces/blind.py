@@ -21,9 +21,8 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models.basis import Factor, factorize, fair_basis
-from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit
-from fairridge.models.spaces.base import Space
+from fairridge.models.spaces.base import Coordinates, Space
 from fairridge.solvers.spectrum import spectrum_of
 
 # A correlation this small is rounding; its square, a share of variance, is not seen anywhere.

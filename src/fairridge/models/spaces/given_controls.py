@@ -24,9 +24,8 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, triangular_factor
 from fairridge.families import Family
 from fairridge.models.basis import NOISE_LIMIT, Factor, FairBasis, factorize, fair_basis
-from fairridge.models.coordinates import Coordinates
 from fairridge.models.fit import Fit
-from fairridge.models.spaces.base import Space
+from fairridge.models.spaces.base import Coordinates, Space
 from fairridge.models.spaces.blind import blind_space_of
 from fairridge.solvers.spectrum import Spectrum, block_diagonal, spectrum_of
 
