@@ -26,13 +26,14 @@ from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.measure import (
     Measure,
-    ScoredRows,
     attribute_owners,
     control_names,
+    dependence_of,
     measure_of,
     measured_on_rows,
     share_of_means,
 )
+from fairridge.metrics.scored_rows import ScoredRows, predicted_means
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
 from fairridge.metrics.totals import EVERYONE, encoded_groupings, total_ratios
 from fairridge.metrics.training_groups import DIFFERENCES, group_differences, shares_of_fit
@@ -70,6 +71,7 @@ __all__ = [
     "control_names",
     "decided_by",
     "dependence",
+    "dependence_of",
     "encoded_groupings",
     "encoded_groups",
     "explained_by_sensitive",
@@ -82,6 +84,7 @@ __all__ = [
     "make_fairness_scorer",
     "measure_of",
     "measured_on_rows",
+    "predicted_means",
     "proxy_terms",
     "refit_within",
     "scatter_of",

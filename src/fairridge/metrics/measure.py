@@ -9,36 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
 from fairridge.fairness.base import Whole
 from fairridge.fairness.means import MeanShare
 from fairridge.families import Family
-from fairridge.metrics.dependence_shares import scatter_of
+from fairridge.metrics.dependence_shares import scatter_of, share_explained
 from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import Judged, explained_share, loss_share
 from fairridge.solvers.spectrum import sequential_share
-
-
-@dataclass(frozen=True)
-class ScoredRows:
-    """Rows with what a model predicts of them, S, controls and weights.
-
-    Predictions under exposure are rates, and rows then weigh w·e.
-    """
-
-    scores: Floats  # linear predictors without offset, of shape (n, m)
-    means: Floats | None  # predictions that are compared; None if there are none, of shape (n, K)
-    weight: Floats  # of rows in shares of scores
-    mean_weight: Floats  # of rows in shares of means
-    sensitive: Floats  # S, written out, of shape (n, q)
-    controls: Floats  # C, written out, of shape (n, c)
-    classes: Integers | None = None  # codes of the classes of rows
-    # Deviances of rows: of the model, without what S adds, and without predictors, of shape
-    # (n, 3); None if nobody asks.
-    losses: Floats | None = None
-    targets: Floats | None = None  # responses as numbers, of shape (n, t)
 
 
 @dataclass(frozen=True)
@@ -141,12 +121,18 @@ class Measure:
         assert means is not None
         if not self.among:
             return [(means, weight)]
-        assert rows.classes is not None
-        codes = dict.fromkeys(code for _, code in self.among)
         return [
-            (means[:, [k for k, its in self.among if its == code]], weight * (rows.classes == code))
-            for code in codes
+            (means[:, [k for k, its in self.among if its == code]], weight * (rows.codes == code))
+            for code in dict.fromkeys(code for _, code in self.among)
         ]
+
+
+def dependence_of(rows: ScoredRows, *, adjusted: bool = True) -> dict[str, float]:
+    """Return the shares of scores and means that S explains, which describe every model."""
+    return {
+        name: share_explained(values, rows.span, weight, adjusted=adjusted)
+        for name, (values, weight) in rows.explainable.items()
+    }
 
 
 def measure_of(

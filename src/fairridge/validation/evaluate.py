@@ -131,23 +131,6 @@ def concordance(response: Floats, eta: Floats, weight: Floats) -> float:
         return NAN
 
 
-# ------------------------------------------------------------- dependence on S
-
-
-def outcomes(family: Family, eta: Floats) -> Floats:
-    """Return what linear predictors of shape (n, K) predict, one column per outcome.
-
-    Means; the probability of the modeled one of two classes or of each of several;
-    log hazard ratios.
-    """
-    if family.reads == "times":
-        return eta
-    if family.reads == "numbers":
-        return family.mean(family.to_contrasts(eta.T).T).reshape(len(eta), -1)
-    probability = cast(ClassFamily, family).probabilities(eta)
-    return probability[:, 1:] if probability.shape[1] == 2 else probability
-
-
 # ------------------------------------------------------------------- summaries
 
 

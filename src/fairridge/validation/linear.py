@@ -19,7 +19,7 @@ from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import scatter_of, sensitive_span, share_explained
+from fairridge.metrics import predicted_means, scatter_of, sensitive_span, share_explained
 from fairridge.metrics.brier import integrated_brier_score
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
@@ -70,8 +70,8 @@ class DenseRows:
         engine = self.engine
         exposure = exposure_of(family.link, engine.offset)
         if exposure is None:
-            return evaluate.outcomes(family, self.with_offset(eta)), engine.weights
-        return evaluate.outcomes(family, eta), engine.weights * exposure
+            return predicted_means(family, self.with_offset(eta)), engine.weights
+        return predicted_means(family, eta), engine.weights * exposure
 
     def accuracy(self, family: Family, eta: Floats) -> dict[str, float]:
         """Return loss and scores of linear predictors, which the offset is added to."""

@@ -29,6 +29,14 @@ class PassedRows:
         """The rows with a positive weight, without offset and response."""
         return read_inputs(self.X, self.sensitive_features, self.sample_weight, None)
 
+    def read(self, offset: Any = None) -> Inputs:
+        """Return the rows with a positive weight, with offset and exposure as a model joins them.
+
+        Of the response only the order of its row labels is looked at.
+        """
+        given = self.X, self.sensitive_features, self.sample_weight, offset, self.y
+        return read_inputs(*given)
+
     def shift(self, model: Any) -> Any:
         """Return offset and exposure, as the functions that read rows take them."""
         return model._shift(self.offset, self.exposure) if isinstance(model, LinearModel) else None

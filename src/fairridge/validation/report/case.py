@@ -14,17 +14,19 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import listed
 from fairridge.data import require_offsets
 from fairridge.data.columns import OTHER
+from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.estimators._responses import Inputs
-from fairridge.estimators._training import Training, read_inputs, read_training
+from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
-from fairridge.validation.report.rows import Measured, with_comparable
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.report.rows import Measured
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 8, 20_000
@@ -110,20 +112,19 @@ def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Fl
     return np.unique(np.concatenate([small, steps[steps < maximum], [chosen, maximum]]))
 
 
-def read_case(
-    model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
-) -> Case:
+def read_case(model: Any, given: PassedRows) -> Case:
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
     fresh = as_fitted(model)
     require_one_bound(fresh, "a report")
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset, y)
+    offset = model._shift(given.offset, given.exposure)
+    inputs = given.read(offset)
     if hasattr(model, "deviance_"):
         require_offsets(model._fitted.offsets, offset, type(model).__name__)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        training = with_comparable(
-            read_training(fresh, X, y, sensitive_features, sample_weight, offset)
-        )
+        rows = given.X, given.y, given.sensitive_features, given.sample_weight
+        training = read_training(fresh, *rows, offset)
+        _require_memory(training)
         fresh = with_chosen_penalty(fresh, training)
         problem = fresh._set_up(training)
         bounds, solutions, chosen = _solved(fresh, training, problem)
@@ -147,6 +148,11 @@ def read_case(
         tuple(dict.fromkeys(remarks)),
         fitted,
     )
+
+
+def _require_memory(training: Training) -> None:
+    if not in_memory(training.engine):
+        raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
 
 
 def _solved(fresh: Any, training: Training, problem: Problem) -> tuple[Floats, list[Solution], int]:

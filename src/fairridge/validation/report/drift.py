@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Piece
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.profiles import (
     ColumnProfile,
@@ -17,6 +16,7 @@ from fairridge.data.profiles import (
     share_between,
 )
 from fairridge.data.rows import Indicators
+from fairridge.estimators._responses import Inputs
 from fairridge.reports.html import Drift
 
 # Shares below this count as this: an empty level would be infinitely far away.
@@ -30,9 +30,7 @@ NOTHING_KEPT = (
 )
 
 
-def drift_of(
-    model: Any, pieces: Sequence[Piece], n_rows: int, weight: Floats | None
-) -> tuple[tuple[Drift, ...], str]:
+def drift_of(model: Any, inputs: Inputs) -> tuple[tuple[Drift, ...], str]:
     """Compare the encoded columns of new rows with those at fit, those that changed most first.
 
     Returns
@@ -42,7 +40,15 @@ def drift_of(
         Which columns cannot be compared, and why; "" if all can.
     """
     facts = model._fitted
-    design = facts.design
+    # Columns as they came are compared, and not what maps make of them.
+    given = replace(
+        facts.design,
+        sensitive=facts.design.sensitive.inner,
+        predictors=facts.design.predictors.inner,
+    )
+    design, name, weight = facts.design, type(model).__name__, inputs.weight
+    S, X = given.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
+    pieces, n_rows = (*S, *X), inputs.table.shape[0]
     columns, n_sensitive = design.columns, len(design.sensitive.inner.columns)
     coded = sum(isinstance(piece, Indicators) for piece in pieces)
     if coded < sum(isinstance(column, CategoricalColumn) for column in columns):

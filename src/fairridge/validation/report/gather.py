@@ -14,12 +14,13 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._model import bounded_measure
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.families import Family
-from fairridge.metrics import WORDS, measured_on_rows
+from fairridge.metrics import WORDS, ScoredRows, measured_on_rows, sensitive_table
 from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import written
 from fairridge.validation.report.case import (
     MANY_ROWS,
     Case,
@@ -28,16 +29,15 @@ from fairridge.validation.report.case import (
     read_case,
     unblinded_case,
 )
-from fairridge.validation.report.groups import (
-    DecisionRule,
-    ReportRows,
-    audited,
-    crossed,
-    decision_rule,
-    learned_dependence,
+from fairridge.validation.report.groups import Comparison, audited, crossed, learned_dependence
+from fairridge.validation.report.record import case_record, subject_of
+from fairridge.validation.report.rows import (
+    measure_folds,
+    measure_training,
+    measures_of,
+    refit,
+    rows_of,
 )
-from fairridge.validation.report.record import case_subject
-from fairridge.validation.report.rows import measure_folds, measure_training, refit
 from fairridge.validation.report.terms import (
     attributions,
     coefficient_terms,
@@ -45,71 +45,54 @@ from fairridge.validation.report.terms import (
     proxies_of,
     scoring_of,
 )
+from fairridge.validation.scored_model import scored_model
 
 Progress = Callable[[str, int, int], None]
 
-# Measures of accuracy, the most informative one first, by what the family reads.
-MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
-    "numbers": (("d_squared", "D²", True),),
-    "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
-    "several classes": (
-        ("accuracy", "Accuracy", True),
-        ("auc", "AUC (one against the rest)", True),
-    ),
-    "times": (
-        ("concordance", "Concordance", True),
-        ("brier", "Integrated Brier score", False),
-    ),
-}
-R_SQUARED = ("r_squared", "R²", True)
-RMSE = ("rmse", "RMSE", False)
-LOSS = ("loss", "Mean deviance", False)
 # Held-out folds; fewer if there are many rows, of which each fold then has enough.
 FOLDS, FEW_FOLDS = 10, 3
 # Work that refits may take together, in multiplications, and fewer that say too little.
 REFIT_WORK, FEWEST_REFITS = 4e10, 25
 
 
-def measures_of(family: Family) -> tuple[tuple[str, str, bool], ...]:
-    """Return key, name and whether more is better of the measures of accuracy of a family."""
-    if family.least_squares:
-        return R_SQUARED, RMSE
-    kind = "several classes" if family.n_predictors > 1 else family.reads
-    return (*MEASURES[kind], LOSS)
-
-
 def gather(
-    model: Any,
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    offset: Any,
-    options: ReportSettings,
-    progress: Progress | None,
+    model: Any, given: PassedRows, options: ReportSettings, progress: Progress | None
 ) -> ReportContents:
     """Fit the path, hold rows out, refit, and compare groups."""
-    case = read_case(model, X, y, sensitive_features, sample_weight, offset)
+    case = read_case(model, given)
     training, fits = case.training, [solution.fit for solution in case.solutions]
-    audience = ReportRows.of(training.design, case.inputs, training.response, options)
-    name = options.response or name_of(y)
-    rule = decision_rule(audience, name)
-    findings = _measured(case, audience, rule, progress)
-    blind = not case.model._traits.needs_sensitive
-    measure = bounded_measure(case.fitted)
-    terms, left_out = coefficient_terms(fits, training, audience.labels, blind=blind)
+    attributes = sensitive_table(training.design, case.inputs.table, case.inputs.attributes)
+    read = written(rows_of(training), training.response)
+    rows = replace(read, offset=case.inputs.offset, attributes=attributes)
+    name = options.response or name_of(given.y)
+    groups = Comparison.of(rows, name, options)
+    findings = _measured(case, rows, groups, options, progress)
+    fitted = scored_model(case.fitted)
+    assert fitted.measure is not None
+    blind = not fitted.reads_sensitive
+    terms, left_out = coefficient_terms(fits, training, rows.labels, blind=blind)
     return ReportContents(
-        subject=case_subject(case, name or "the response", audience, rule, findings),
+        subject=subject_of(
+            fitted,
+            case.inputs,
+            rows,
+            groups.rule,
+            options,
+            name=name,
+            what="Fairness audit",
+            n_rows={"Rows": training.n_rows},
+            more=case_record(case, findings, options.random_state),
+        ),
         unfairness=case.bounds,
         chosen=case.chosen,
         achieved=np.array([solution.achieved for solution in case.solutions]),
         lambda_=np.array([fit.lambda_ for fit in fits]),
         status=tuple(solution.choice.status for solution in case.solutions),
         dependence=_curve(findings, "dependence", "dependence on S", False),
-        dependence_name=measured_on_rows(measure, audience.family).words,
-        measure=measure,
+        dependence_name=measured_on_rows(fitted.measure, rows.family).words,
+        measure=fitted.measure,
         yardstick=_yardstick(findings),
-        accuracy=_accuracy_curves(audience.family, findings),
+        accuracy=_accuracy_curves(rows.family, findings),
         folds=findings.folds,
         refits=findings.refits,
         terms=terms,
@@ -120,7 +103,7 @@ def gather(
         isolated=isolated_levels(case.problem, training.design),
         flips=getattr(case.fitted, "sign_flips_", {}),
         separating=tuple(case.solutions[case.chosen].separating),
-        sighted=_sighted(case, audience, rule),
+        sighted=_sighted(case, rows, groups, options),
         scoring=scoring_of(case.fitted),
         intersections=findings.intersections,
         learned=findings.learned,
@@ -128,20 +111,25 @@ def gather(
     )
 
 
-def _sighted(case: Case, audience: ReportRows, rule: DecisionRule) -> Sighted | None:
+def _sighted(
+    case: Case, rows: ScoredRows, groups: Comparison, options: ReportSettings
+) -> Sighted | None:
     """Return the model that uses S at the same bound, if this one is blind."""
     if not getattr(case.model, "blind", False):
         return None
-    without_refits = replace(audience, options=replace(audience.options, bootstrap=0))
-    findings = _measured(unblinded_case(case), without_refits, rule, None)
-    return Sighted(_yardstick(findings), _accuracy_curves(audience.family, findings))
+    without_refits = replace(options, bootstrap=0)
+    findings = _measured(unblinded_case(case), rows, groups, without_refits, None)
+    return Sighted(_yardstick(findings), _accuracy_curves(rows.family, findings))
 
 
 def _measured(
-    case: Case, audience: ReportRows, rule: DecisionRule, progress: Progress | None
+    case: Case,
+    rows: ScoredRows,
+    groups: Comparison,
+    options: ReportSettings,
+    progress: Progress | None,
 ) -> Findings:
     """Do the work that takes time."""
-    options = audience.options
     folds, n_refits = _folds(case, options), _replicates(case, options.bootstrap)
     total = len(folds) + n_refits + len(case.bounds) * (2 if folds else 1)
     done = count(1)
@@ -163,13 +151,14 @@ def _measured(
     # chance on held-out rows is shown, and nothing to warn of.
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for rows, measured in (("held-out", held_out), ("training", in_training)):
+        for called, measured in (("held-out", held_out), ("training", in_training)):
             if measured is not None:
-                at = rows, case.chosen, partial(step, "groups")
-                samples += audited(audience, rule, measured.eta, *at)
-        eta = (in_training if held_out is None else held_out).eta
-        pairs = crossed(audience, rule, eta[case.chosen], eta[-1])
-        learned = learned_dependence(audience, rule, eta[case.chosen])
+                scored = [replace(rows, scores=scores) for scores in measured.scores]
+                samples += audited(groups, scored, called, case.chosen, partial(step, "groups"))
+        found = (in_training if held_out is None else held_out).scores
+        chosen, free = (replace(rows, scores=found[k]) for k in (case.chosen, -1))
+        pairs = crossed(groups, chosen, free)
+        learned = learned_dependence(groups, chosen)
     return Findings(in_training, held_out, refits, samples, len(folds), pairs, learned)
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations, islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
-from fairridge.data import Design, Table
-from fairridge.estimators._responses import Inputs, Response
-from fairridge.families import Family
-from fairridge.families.base import ClassFamily
 from fairridge.metrics import (
     AttributeAudit,
     Audit,
@@ -22,10 +18,10 @@ from fairridge.metrics import (
     Favorable,
     Grouping,
     GroupMeasures,
+    ScoredRows,
     favorable_outcome,
     find_label,
     learned_share,
-    sensitive_table,
 )
 from fairridge.metrics.audit import (
     AuditedRows,
@@ -35,7 +31,7 @@ from fairridge.metrics.audit import (
 )
 from fairridge.metrics.groups import crossing
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.metrics.outcomes import Outcomes, counts, nowhere_negative
+from fairridge.metrics.outcomes import Outcomes, nowhere_negative
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportSettings
@@ -44,70 +40,6 @@ from fairridge.validation.report.rows import Step
 # Pairs of attributes whose groups are crossed.
 MAX_CROSSED_PAIRS = 6
 RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"
-
-
-@dataclass(frozen=True)
-class ReportRows:
-    """Who the predictions are about."""
-
-    attributes: Table  # sensitive attributes, as they were given
-    design: Design | None  # how the model reads the rows; None if only its predictions are known
-    # The rows, with the weights that predictions are judged with: of rates w·e.
-    inputs: Inputs
-    response: Response
-    options: ReportSettings  # what the user says about the report
-    given: Inputs  # the rows as they were given
-    # What makes rates of responses and predictions, with the log link; None if nothing does.
-    exposure: Floats | None
-
-    @classmethod
-    def of(
-        cls, design: Design, inputs: Inputs, response: Response, options: ReportSettings
-    ) -> ReportRows:
-        """Describe rows of a model with this design."""
-        check_options(CONFIDENCE, options.bins, options.small)
-        attributes = sensitive_table(design, inputs.table, inputs.attributes)
-        link = response.family.link
-        exposure, judged = inputs.exposure(link), inputs
-        if exposure is not None:
-            judged = replace(inputs, weight=inputs.judged_weights(link))
-        return cls(attributes, design, judged, response, options, inputs, exposure)
-
-    @cached_property
-    def rows(self) -> AuditedRows:
-        """S written out, and its groups."""
-        return AuditedRows.of(self.attributes, self.inputs.weights, bins=self.options.bins)
-
-    @property
-    def family(self) -> Family:
-        """The family of the response."""
-        return self.response.family
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Classes; none for numbers."""
-        classes = self.response.classes
-        return () if classes is None else tuple(map(str, classes))
-
-    @property
-    def shift(self) -> Floats | float:
-        """What to add: a gaussian response has the offset taken off, and readers want it back."""
-        offset = self.inputs.offset
-        return offset if offset is not None and self.family.least_squares else 0.0
-
-    @property
-    def amounts(self) -> bool:
-        """Whether responses are positive by their family, or counts of a model without one."""
-        unknown = self.design is None and not self.labels
-        return self.family.link == "log" or (unknown and counts(self.numbers))
-
-    @property
-    def numbers(self) -> Floats | None:
-        """Numbers as readers know them, rates, or codes of classes; None for survival."""
-        values = self.response.values[:, 0] + self.shift
-        if self.exposure is not None:
-            return values / self.exposure
-        return None if self.family.reads == "times" else values
 
 
 @dataclass(frozen=True)
@@ -135,9 +67,26 @@ class DecisionRule:
         return np.zeros(len(score), dtype=bool) if found is None else found
 
 
-def decision_rule(audience: ReportRows, response: str) -> DecisionRule:
+@dataclass(frozen=True)
+class Comparison:
+    """How a report compares groups of its rows."""
+
+    known: AuditedRows  # S written out, and its groups
+    rule: DecisionRule
+    small: int  # rows below which a group is small
+
+    @classmethod
+    def of(cls, rows: ScoredRows, response: str, options: ReportSettings) -> Comparison:
+        """Find the groups of rows, and choose who counts as selected if the user did not say."""
+        check_options(CONFIDENCE, options.bins, options.small)
+        assert rows.attributes is not None
+        known = AuditedRows.of(rows.attributes, rows.mean_weight, bins=options.bins)
+        return cls(known, decision_rule(rows, response, options), int(options.small))
+
+
+def decision_rule(rows: ScoredRows, response: str, options: ReportSettings) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
-    options, labels = audience.options, audience.labels
+    labels = rows.labels
     threshold, top = check_finite("threshold", options.threshold), check_top(options.top)
     if threshold is not None and top is not None:
         raise two_rules(threshold, top)
@@ -156,11 +105,11 @@ def decision_rule(audience: ReportRows, response: str) -> DecisionRule:
         class_ = 1 if positive is None else labels.index(str(positive))
         wanted = favorable_outcome(favorable, response, labels[class_], labels)
         level, score = 0.5 if level is None else level, f"the probability of {labels[class_]}"
-    elif audience.numbers is None:
+    elif rows.numbers is None:
         class_, score = 0, "the log hazard ratio"
         wanted = favorable_outcome(favorable, score="hazard")
     else:
-        class_, score = 0, f"the predict{'ion' if audience.exposure is None else 'ed rate'}"
+        class_, score = 0, f"the predict{'ion' if rows.exposure is None else 'ed rate'}"
         wanted = favorable_outcome(favorable, response)
     if top is not None:
         side = "highest" if wanted.high else "lowest"
@@ -192,99 +141,72 @@ def _of_several(
 
 
 def audited(
-    audience: ReportRows, rule: DecisionRule, eta: Floats, rows: str, chosen: int, step: Step
+    case: Comparison, scored: Sequence[ScoredRows], called: str, chosen: int, step: Step
 ) -> tuple[Sample, ...]:
     """Compare groups at every bound, once for each outcome; in full at the chosen one.
 
-    Linear predictors have the shape (m, n, K), `rows` are "held-out", "training" or
-    "new", and `step` is called after every bound.
+    The same rows are scored at every bound; they are `called` "held-out", "training", "new" or
+    "these", and `step` is called after every bound.
     """
-    known = audience.rows
-    scored = [_scores(audience, predictors) for predictors in eta]
-    decided = [_decided(audience, rule, scores) for scores in scored]
+    rule, labels = case.rule, scored[0].labels
+    decided = [_decided(rule, rows) for rows in scored]
     audits = []
-    for position, (scores, selected) in enumerate(zip(scored, decided, strict=True)):
-        case = known, audience, rule, scores, selected
-        audits.append([_audit(*case, k, brief=position != chosen) for k in rule.outcomes])
+    for position, (rows, selected) in enumerate(zip(scored, decided, strict=True)):
+        brief = position != chosen
+        audits.append([_audit(case, rows, selected, k, brief=brief) for k in rule.outcomes])
         step()
     return tuple(
         Sample(
-            rows,
-            audience.labels[k] if len(audience.labels) > 2 else "",
+            called,
+            labels[k] if len(labels) > 2 else "",
             of_outcome,
-            _changes(np.array([each[k] for each in decided]), known.partitions)
-            if rule.words
+            _changes(np.array([each[k] for each in decided]), case.known.partitions)
+            # With one model alone there is no other whose decisions could differ from its own.
+            if rule.words and len(scored) > 1
             else None,
         )
         for k, of_outcome in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
     )
 
 
-def crossed(
-    audience: ReportRows, rule: DecisionRule, chosen: Floats, free: Floats
-) -> tuple[Crossed, ...]:
+def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Crossed, ...]:
     """Compare groups of two attributes at a time, for the first outcome.
 
-    `chosen` and `free` are the linear predictors at the chosen bound, and without one.
+    The rows are scored by the model at the chosen bound, and by the one without a bound.
     """
-    both = [_scores(audience, eta) for eta in (chosen, free)]
-    decided = [_decided(audience, rule, scores) for scores in both]
     models = [
-        _outcomes(audience, rule, *scored, rule.outcomes[0])
-        for scored in zip(both, decided, strict=True)
+        _outcomes(case.rule, rows, _decided(case.rule, rows), case.rule.outcomes[0])
+        for rows in (chosen, free)
     ]
-    pairs = islice(combinations(audience.rows.partitions, 2), MAX_CROSSED_PAIRS)
-    crossings, small = map(crossing, pairs), int(audience.options.small)
+    pairs = islice(combinations(case.known.partitions, 2), MAX_CROSSED_PAIRS)
 
     def compared(part: Grouping, outcomes: list[Outcomes]) -> AttributeAudit:
-        found = [compare_crossed(part, each, CONFIDENCE, small) for each in outcomes]
+        found = [compare_crossed(part, each, CONFIDENCE, case.small) for each in outcomes]
         return found[0] if len(found) == 1 else _with_rates(*found)
 
+    crossings = map(crossing, pairs)
     return tuple(Crossed(*(compared(part, model) for model in models)) for part in crossings)
 
 
-def learned_dependence(audience: ReportRows, rule: DecisionRule, eta: Floats) -> Estimate:
+def learned_dependence(case: Comparison, rows: ScoredRows) -> Estimate:
     """Return how much of the scores of the first outcome a flexible learner of S explains."""
-    scores = np.atleast_2d(_scores(audience, eta))[rule.outcomes[0]]
-    return learned_share(scores, audience.rows.columns, audience.inputs.weights, CONFIDENCE)
+    scores = rows.shown[:, case.rule.outcomes[0]]
+    return learned_share(scores, case.known.columns, rows.mean_weight, CONFIDENCE)
 
 
-def _scores(audience: ReportRows, eta: Floats) -> Floats:
-    """Return what decisions rest on: probabilities of classes, means, or log hazard ratios.
-
-    The shape is (K, n): one row per class, or one of all.
-    """
-    family = audience.family
-    if audience.labels:
-        return cast(ClassFamily, family).probabilities(eta).T
-    score = eta[:, 0] if family.reads == "times" else family.mean(eta[:, 0])
-    if audience.exposure is not None:
-        score = score / audience.exposure
-    return (score + audience.shift)[None]
-
-
-def _decided(audience: ReportRows, rule: DecisionRule, scores: Floats) -> Booleans:
+def _decided(rule: DecisionRule, rows: ScoredRows) -> Booleans:
     """Return who is selected, by class; nobody without a rule."""
-    if len(audience.labels) > 2:
+    scores = rows.shown.T
+    if len(scores) > 2:
         return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
-    weight = audience.inputs.weights
-    return np.array([rule.selected(score, weight) for score in scores])
+    return np.array([rule.selected(score, rows.mean_weight) for score in scores])
 
 
-def _audit(
-    rows: AuditedRows,
-    audience: ReportRows,
-    rule: DecisionRule,
-    scores: Floats,
-    selected: Booleans,
-    k: int,
-    *,
-    brief: bool,
-) -> Audit:
-    nobody, sizes = (None,) * len(rows.partitions), (int(audience.options.small), 0.0)
+def _audit(case: Comparison, rows: ScoredRows, selected: Booleans, k: int, *, brief: bool) -> Audit:
+    nobody, sizes = (None,) * len(case.known.partitions), (case.small, 0.0)
     first, *others = (
-        compare_groups(rows, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
-        for outcomes in _outcomes(audience, rule, scores, selected, k)
+        compare_groups(case.known, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
+        for outcomes in _outcomes(case.rule, rows, selected, k)
     )
     if not others:
         return first
@@ -293,15 +215,11 @@ def _audit(
     return replace(first, overall=overall, attributes=tuple(_with_rates(*pair) for pair in pairs))
 
 
-def _outcomes(
-    audience: ReportRows, rule: DecisionRule, scores: Floats, selected: Booleans, k: int
-) -> list[Outcomes]:
+def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) -> list[Outcomes]:
     """Return what groups are compared by; of several classes also the predicted classes."""
-    classes, weight = bool(audience.labels), audience.inputs.weights
+    classes, scores = rows.classes is not None, rows.shown[:, k]
     wanted = rule.favorable or Favorable("high", True, "high predictions")
-    response = audience.numbers
-    if classes:
-        response = (audience.response.values[:, 0] == k).astype(np.float64)
+    response = (rows.codes == k).astype(np.float64) if classes else rows.numbers
 
     def compared(score: Floats, chosen: Booleans | None, labels: bool = False) -> Outcomes:
         return Outcomes(
@@ -309,21 +227,21 @@ def _outcomes(
             response,
             score,
             chosen,
-            weight,
+            rows.mean_weight,
             slice(None),
             1 if classes else None,
             rule.threshold,
             wanted,
             labels,
             rule.top,
-            amounts=audience.amounts and nowhere_negative(score, response),
+            amounts=rows.amounts and nowhere_negative(score, response),
         )
 
     decided = selected[k] if rule.words else None
-    if len(audience.labels) <= 2:
-        return [compared(scores[k], decided)]
+    if len(rows.labels) <= 2:
+        return [compared(scores, decided)]
     likeliest = (selected[k] == rule.high).astype(np.float64)
-    return [compared(scores[k], None), compared(likeliest, decided, labels=True)]
+    return [compared(scores, None), compared(likeliest, decided, labels=True)]
 
 
 def _with_rates(scores: AttributeAudit, labels: AttributeAudit) -> AttributeAudit:

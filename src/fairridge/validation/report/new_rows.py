@@ -1,4 +1,4 @@
-"""A fitted model on rows that it was not fitted to: bound, groups, calibration, and drift."""
+"""A fitted model on rows that it was not fitted to: what is bounded, groups, calibration, drift."""
 
 from __future__ import annotations
 
@@ -8,138 +8,105 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Floats
-from fairridge.data import Design, Rows, name_of, require_offsets
-from fairridge.data.classes import labels_by_code
-from fairridge.data.table import labels, require_known
+from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
-from fairridge.estimators._model import bounded_measure
-from fairridge.estimators._responses import Inputs, Response
-from fairridge.estimators._training import engine_of, read_inputs
-from fairridge.metrics import WORDS, Measure, ScoredRows
+from fairridge.metrics import WORDS, Measure, ScoredRows, dependence_of
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.share_interval import share_interval
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
-from fairridge.validation.linear import DenseRows
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of
-from fairridge.validation.report.gather import measures_of
-from fairridge.validation.report.groups import DecisionRule, ReportRows, audited, decision_rule
+from fairridge.validation.report.groups import Comparison, audited
 from fairridge.validation.report.record import subject_of
+from fairridge.validation.report.rows import accuracy_of, measures_of
+from fairridge.validation.scored_model import ScoredModel
 
 NAN = float("nan")
+# The one bound of a page about a model that has none.
+NO_BOUND = np.full(1, NAN)
+PREDICTIONS_ONLY = (
+    "This model is known by its predictions only. What needs a fair ridge model is left out: the "
+    "price of other bounds, coefficients, the sources of unfairness, certificates, and the drift "
+    "of columns."
+)
 
 
 def gather_new_rows(
-    model: Any,
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    offset: Any,
-    options: ReportSettings,
+    model: ScoredModel, given: PassedRows, options: ReportSettings
 ) -> NewRowsContents:
-    """Score new rows, measure the bound on them, compare groups, and compare columns."""
-    check_is_fitted(model)
-    facts = model._fitted
-    require_one_bound(facts.settings, "a report")
-    inputs = read_inputs(X, sensitive_features, sample_weight, offset, y)
-    require_offsets(facts.offsets, offset, type(model).__name__)
-    design, needs_sensitive = facts.design, bool(facts.traits.needs_sensitive)
-    # Columns as they came are compared with those at fit; the model reads what maps make of them.
-    unmapped = replace(design, sensitive=design.sensitive.inner, predictors=design.predictors.inner)
-    pieces = unmapped.encode(
-        inputs.table, inputs.attributes, model.unknown, estimator_name=type(model).__name__
+    """Score rows, measure dependence on S, and compare groups; with what is bounded, if any is."""
+    check_is_fitted(model.given)
+    if model.fair:
+        require_one_bound(model.linear._fitted.settings, "a report")
+    inputs, rows = read_rows(model, given)
+    name = options.response or name_of(given.y)
+    case = Comparison.of(rows, name, options)
+    with one_blas_thread():
+        samples = audited(case, [rows], "new" if model.fair else "these", 0, lambda: None)
+    what = "Validation" if model.fair else "Fairness audit"
+    n_rows = {"New rows" if model.fair else "Rows": len(rows.weight)}
+    if model.fair:
+        n_rows["Training rows"] = model.linear.n_rows_
+    subject = subject_of(
+        model, inputs, rows, case.rule, options, name=name, what=what, n_rows=n_rows
     )
-    response = read_response(model, y, inputs)
-    rows = _written(design, design.map(pieces), response, inputs)
-    S = inputs.attributes if needs_sensitive else None
-    eta = np.asarray(model._linear_predictor(inputs.table, S, None)).reshape(len(rows.span), -1)
-    audience = ReportRows.of(design, inputs, response, options)
-    name = options.response or name_of(y) or "the response"
-    rule = decision_rule(audience, name)
-    samples = samples_of(audience, rule, rows.with_offset(eta))
-    measure = bounded_measure(model)
-    bounded = bounded_on(model, measure, scored_rows(model, measure, rows, eta))
-    drift, no_drift = drift_of(model, (*pieces[0], *pieces[1]), len(eta), inputs.weight)
-    return NewRowsContents(
-        subject=subject_of(
-            model,
-            audience,
-            rule,
-            title=f"Validation of a model for {name}",
-            name=name,
-            needs_sensitive=needs_sensitive,
-            rows={"New rows": len(eta), "Training rows": model.n_rows_},
-        ),
-        unfairness=np.array([float(facts.bound)]),
+    found = _of_every_model(model, rows, samples)
+    contents = NewRowsContents(
+        subject=subject,
+        unfairness=NO_BOUND,
         chosen=0,
-        measure=measure,
+        measure=model.measure,
         samples=samples,
+        bounded="",
+        # Of other models the linear predictor is made of the predictions.
+        measures=tuple(one for one in found if model.fair or one.key != "share_of_eta"),
+        accuracy=_accuracy(model, rows),
+        drift=(),
+        called="rows",
+        left_out=PREDICTIONS_ONLY,
+    )
+    return _with_bound(contents, model, inputs, rows) if model.fair else contents
+
+
+def _with_bound(
+    contents: NewRowsContents, model: ScoredModel, inputs: Any, rows: ScoredRows
+) -> NewRowsContents:
+    """Add what a fair model bounds, and what it remembers of its training rows."""
+    assert model.measure is not None
+    linear, bounded = model.linear, _bounded(model.linear, model.measure, rows)
+    drift, no_drift = drift_of(linear, inputs)
+    known = any(one.key == bounded.key for one in contents.measures)
+    return replace(
+        contents,
+        unfairness=np.array([float(linear._fitted.bound)]),
         bounded=bounded.key,
-        measures=with_bounded(bounded, measures_on(model, rows, eta, samples)),
-        accuracy=accuracy_on(model, rows, eta),
+        measures=contents.measures if known else (bounded, *contents.measures),
         drift=drift,
         no_drift=no_drift,
-        certificate=getattr(model, "certificate_", None),
+        certificate=getattr(linear, "certificate_", None),
+        called="new rows",
+        left_out="",
     )
 
 
-def _written(design: Design, pieces: Any, response: Response, inputs: Inputs) -> DenseRows:
-    """Write rows out as the model reads them."""
-    family = response.family
-    linear = not family.least_squares and family.n_predictors == 1
-    offset, (S, Z) = inputs.offset if linear else None, pieces
-    rows = Rows(
-        S, Z, design.encoded_names, response.values, response.targets, inputs.weight, offset
-    )
-    return DenseRows.of(engine_of(rows, family))
-
-
-def read_response(model: Any, y: Any, inputs: Inputs) -> Response:
-    """Read the response; classes are those of the fit, though some may be missing here.
-
-    Codes are those of the fit: of two classes the modeled one is 1.
-    """
-    if y is None:
-        raise ValueError("new_rows=True compares predictions with responses: pass y.")
-    if not hasattr(model, "classes_"):
-        return replace(model._fitted.read_response(y, inputs), family=model.family_)
-    classes = labels_by_code(model)
-    truth = labels(y, inputs.n_given, "y", inputs.keep)
-    require_known(truth, classes.tolist())
-    places = {label: k for k, label in enumerate(classes.tolist())}
-    codes = np.array([[float(places[label])] for label in truth.tolist()])
-    several = (codes == np.arange(len(classes))).astype(np.float64)
-    return Response(model.family_, codes, several if len(classes) > 2 else codes, classes)
-
-
-def samples_of(
-    audience: ReportRows, rule: DecisionRule, eta: Floats, called: str = "new"
-) -> tuple[Sample, ...]:
-    """Compare groups of the rows."""
-    with one_blas_thread():
-        samples = audited(audience, rule, eta[None], called, 0, step=lambda: None)
-    # There is no other model whose decisions these could differ from.
-    return tuple(replace(sample, decisions=None) for sample in samples)
-
-
-def measures_on(
-    model: Any, rows: DenseRows, eta: Floats, samples: tuple[Sample, ...]
+def _of_every_model(
+    model: ScoredModel, rows: ScoredRows, samples: tuple[Sample, ...]
 ) -> tuple[NewRowsMeasure, ...]:
     """Measure dependence on S as `audit` does, and adjusted for chance beside it."""
-    family, training = model.family_, getattr(model, "dependence_", {})
-    adjusted = rows.yardstick(family, eta)
+    training = getattr(model.linear, "dependence_", {})
     found = {
         key: share_interval(values, sensitive_span(rows.span, weight), weight, CONFIDENCE)
-        for key, (values, weight) in rows.predicted(family, eta).items()
+        for key, (values, weight) in rows.explainable.items()
     }
     gaps = [audit.parity_difference for sample in samples for audit in sample.audits]
     known = [gap for gap in gaps if gap.value == gap.value]
     if known:
         found["decision_gap"] = max(known, key=lambda gap: gap.value)
+    adjusted = dependence_of(rows)
     return tuple(
         NewRowsMeasure(
             key,
@@ -155,84 +122,32 @@ def measures_on(
     )
 
 
-def scored_rows(model: Any, measure: Measure, rows: DenseRows, eta: Floats) -> ScoredRows:
-    """Put together what a measure reads of rows that a model was not fitted to."""
-    family, design, q = model.family_, model._fitted.design, rows.engine.n_sensitive
-    controls, C = getattr(model._fitted.settings, "controls", None), rows.columns[:, :0]
-    if controls is not None:
-        C = rows.columns[:, q + np.array(design.control_columns(controls), dtype=np.intp)]
-    weight = rows.engine.weights
-    means = (None, weight) if family.reads == "times" else rows.judged(family, eta)
-    response = rows.engine.response[:, 0]
-    return ScoredRows(
-        eta,
-        means[0],
-        weight,
-        means[1],
-        rows.columns[:, :q],
-        C,
-        response.astype(np.intp) if family.reads == "classes" else None,
-        losses_of(model, rows, eta) if measure.whole == "model" else None,
-        rows.engine.rows.targets,
-    )
-
-
-def losses_of(model: Any, rows: DenseRows, eta: Floats) -> Floats:
-    """Return deviances of rows: of a model, without what S adds, and without predictors."""
-    family, form = model.family_, model._description
-    center = form.training.center[: rows.columns.shape[1]]
-    of_sensitive, of_controls = form.training.terms(np.atleast_2d(model.alpha_))
-    columns = rows.columns + (rows.center - center)
-    level = form.intercept + form.coefficients @ center
-    places = eta, eta - columns @ of_sensitive.T, level + columns @ of_controls.T
-    weights, y = getattr(family, "class_weights", None), rows.engine.response
-    each = [row_deviances(family, y, rows.with_offset(place)) for place in places]
-    losses = np.column_stack(each)
-    return losses if weights is None else losses * np.array(weights)[y[:, 0].astype(np.intp), None]
-
-
-def row_deviances(family: Any, y: Floats, eta: Floats) -> Floats:
-    """Return the deviance of each row, of weight 1."""
-    if family.n_predictors == 1:
-        return np.asarray(family.unit_deviance(y[:, 0], eta[:, 0]))
-    shares = family.probabilities(eta)[np.arange(len(y)), y[:, 0].astype(np.intp)]
-    return np.asarray(-2.0 * np.log(shares))
-
-
-def bounded_on(model: Any, measure: Measure, scored: ScoredRows) -> NewRowsMeasure:
+def _bounded(linear: Any, measure: Measure, rows: ScoredRows) -> NewRowsMeasure:
     """Measure what a model bounds on rows that it was not fitted to."""
     key = "bounded"
     if not measure.given and not measure.among:
         key = {"scores": "share_of_eta", "means": "share_of_means"}.get(measure.whole, key)
-    found = measure.interval(scored, CONFIDENCE)
+    found = measure.interval(rows, CONFIDENCE)
     return NewRowsMeasure(
         key,
         f"{measure.words[0].upper()}{measure.words[1:]}",
-        float(model.unfairness_),
+        float(linear.unfairness_),
         found.value,
         found.low,
         found.high,
         True,
-        measure.adjusted(scored),
+        measure.adjusted(rows),
     )
 
 
-def with_bounded(
-    bounded: NewRowsMeasure, measures: tuple[NewRowsMeasure, ...]
-) -> tuple[NewRowsMeasure, ...]:
-    """Put what is bounded first, unless it is among the measures of every model."""
-    known = any(one.key == bounded.key for one in measures)
-    return measures if known else (bounded, *measures)
-
-
-def accuracy_on(model: Any, rows: DenseRows, eta: Floats) -> tuple[NewRowsMeasure, ...]:
+def _accuracy(model: ScoredModel, rows: ScoredRows) -> tuple[NewRowsMeasure, ...]:
     """Measure how well predictions meet the responses."""
-    family, baseline = model.family_, None
-    if family.reads == "times":
-        baseline = model.event_times_, np.log(model.cumulative_hazard_)
-    measures = rows.accuracy(family, eta) | rows.explained(family, eta, baseline)
+    baseline = None
+    if model.family.reads == "times":
+        baseline = model.linear.event_times_, np.log(model.linear.cumulative_hazard_)
+    measures = accuracy_of(rows, baseline)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
-        for key, name, _ in measures_of(family)
+        for key, name, _ in measures_of(model.family)
         if key in measures
     )

@@ -11,124 +11,142 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table
-from fairridge.estimators._model import bounded_measure
+from fairridge.estimators._responses import Inputs
+from fairridge.metrics import ScoredRows
 from fairridge.reports.html import Subject
-from fairridge.validation.report.case import Case, Findings
-from fairridge.validation.report.groups import DecisionRule, ReportRows
+from fairridge.validation.report.case import Case, Findings, ReportSettings
+from fairridge.validation.report.groups import DecisionRule
+from fairridge.validation.scored_model import ScoredModel
 
 
-def case_subject(
-    case: Case, name: str, audience: ReportRows, rule: DecisionRule, findings: Findings
-) -> Subject:
-    """Describe a model that was fitted to the rows, and how the report was made."""
+def case_record(case: Case, findings: Findings, seed: int) -> dict[str, str | None]:
+    """Say for the record how a model was fitted to the rows, and how the report was made."""
     solution, mapped = case.solutions[case.chosen], case.training.design.sensitive
-    seed = f"seed {audience.options.random_state}"
-    more = {
+    return {
         "Bound r": f"{solution.unfairness:g}",
         "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
         "Search": solution.choice.status,
         "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",
-        "Held-out rows": f"{findings.folds} folds, {seed}" if findings.folds else "none",
-        "Refits": f"{findings.refits.count}, {seed}" if findings.refits else "none",
+        "Held-out rows": f"{findings.folds} folds, seed {seed}" if findings.folds else "none",
+        "Refits": f"{findings.refits.count}, seed {seed}" if findings.refits else "none",
         "Variance of S dropped by its map": (
             f"{mapped.dropped:.4g}" if isinstance(mapped, MappedEncoding) else None
         ),
         "Remarks": " ".join(case.remarks) or "none",
     }
-    return subject_of(
-        case.fitted,
-        audience,
-        rule,
-        title=f"Fairness audit of a model for {name}",
-        name=name,
-        needs_sensitive=_needs_sensitive(case),
-        rows={"Rows": case.training.n_rows},
-        more=more,
-    )
 
 
 def subject_of(
-    model: Any,
-    audience: ReportRows,
+    model: ScoredModel,
+    inputs: Inputs,
+    rows: ScoredRows,
     rule: DecisionRule,
+    options: ReportSettings,
     *,
-    title: str,
     name: str,
-    needs_sensitive: bool,
-    rows: dict[str, int],
+    what: str,
+    n_rows: dict[str, int],
     more: dict[str, str | None] | None = None,
 ) -> Subject:
     """Describe a fitted model and its rows.
 
     Parameters
     ----------
-    model : estimator
+    model : ScoredModel
         The fitted model.
-    audience, rule
-        The rows, and who counts as selected.
-    title, name : str
-        Title unless the options have one, and name of the response.
-    needs_sensitive : bool
-        Whether predictions need S.
-    rows : dict of str to int
+    inputs, rows
+        The rows as they were read, and scored.
+    rule : DecisionRule
+        Who counts as selected.
+    options : ReportSettings
+        What the user says about the report.
+    name : str
+        Name of the response; "" if it has none.
+    what : str
+        What kind of page it is, for its title.
+    n_rows : dict of str to int
         Numbers of rows for the record; the first is that of the rows shown.
     more : dict of str to str or None, optional
         What else is for the record; None says nothing.
     """
-    design, table = model._fitted.design, audience.inputs.table
-    family, labels, attributes = audience.family, audience.labels, audience.attributes
-    names = design.names or tuple(map(table.label, range(design.n_columns)))
-    record, facts = record_of(model, audience, rows) | (more or {}), model._fitted
+    assert rows.attributes is not None
+    name, labels, family = name or "the response", rows.labels, model.family
+    sensitive = tuple(map(rows.attributes.label, range(rows.attributes.shape[1])))
+    record = _record(model, inputs, rows, options, n_rows) | (more or {})
+    settings = (model.linear._fitted.settings if model.fair else model.given).get_params(False)
     return Subject(
-        title=audience.options.title or title,
-        model=type(model).__name__,
-        family=family.name,
+        title=options.title or f"{what} of a model for {name}",
+        model=_title(model),
+        family=family.name if model.fair else family.reads,
         reads=family.reads,
         link=family.link,
-        definition=bounded_measure(model).title,
+        definition="" if model.measure is None else model.measure.title,
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
-        n_rows=table.shape[0],
-        sensitive=tuple(map(attributes.label, range(attributes.shape[1]))),
-        predictors=tuple(names[k] for k in design.positions_predictors),
-        needs_sensitive=needs_sensitive,
+        n_rows=len(rows.weight),
+        sensitive=sensitive,
+        predictors=_predictors(model, inputs.table, sensitive),
+        needs_sensitive=model.reads_sensitive,
         rule=rule.words,
         favorable="" if rule.favorable is None else str(rule.favorable),
         record=tuple((label, value) for label, value in record.items() if value is not None),
-        settings=tuple(
-            (k, shown(value)) for k, value in sorted(facts.settings.get_params(False).items())
-        ),
+        settings=tuple((key, shown(value)) for key, value in sorted(settings.items())),
         versions=versions(),
     )
 
 
-def record_of(model: Any, audience: ReportRows, rows: dict[str, int]) -> dict[str, str | None]:
+def _title(model: ScoredModel) -> str:
+    """Name the model: that with coefficients, or of other libraries with its pipeline."""
+    if model.fair:
+        return type(model.linear).__name__
+    if not isinstance(model.given, Pipeline):
+        return model.name
+    return f"Pipeline of {len(model.given.steps)} steps, with {model.name}"
+
+
+def _predictors(model: ScoredModel, table: Table, sensitive: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the columns of X that are not sensitive."""
+    names = tuple(map(table.label, range(table.shape[1])))
+    if not model.fair:
+        return tuple(name for name in names if name not in sensitive)
+    design = model.linear._fitted.design
+    known = design.names or tuple(map(table.label, range(design.n_columns)))
+    return tuple(known[k] for k in design.positions_predictors)
+
+
+def _record(
+    model: ScoredModel,
+    inputs: Inputs,
+    rows: ScoredRows,
+    options: ReportSettings,
+    n_rows: dict[str, int],
+) -> dict[str, str | None]:
     """Describe the rows, and the file of the model; None says nothing."""
-    inputs, options = audience.given, audience.options
-    vectors = audience.response.values, inputs.weight, inputs.offset
+    vectors = rows.response, inputs.weight, inputs.offset
     return {
         "Source": options.source,
         "Date": options.date,
-        **{label: f"{count:,}" for label, count in rows.items()},
+        **{label: f"{count:,}" for label, count in n_rows.items()},
         "Weights": "given" if inputs.weight is not None else "none",
-        **_offset(audience),
-        f"Fingerprint of the {next(iter(rows)).lower()} (SHA-256)": _fingerprint(
+        **_offset(rows),
+        f"Fingerprint of the {next(iter(n_rows)).lower()} (SHA-256)": _fingerprint(
             (inputs.table, inputs.attributes), vectors
         ),
         # So that a report finds its model.
-        "Fingerprint in the model file": getattr(model, "fingerprint_", None),
-        **_choice(model),
+        "Fingerprint in the model file": getattr(model.linear, "fingerprint_", None),
+        **_choice(model.linear),
     }
 
 
-def _offset(audience: ReportRows) -> dict[str, str]:
+def _offset(rows: ScoredRows) -> dict[str, str]:
     """Say what an offset is: an exposure, with the log link, or a part of every score."""
-    if audience.given.offset is None:
+    if rows.offset is None:
         return {}
-    if audience.exposure is None:
+    if rows.exposure is None:
         return {"Offset": "given, a part of the score of every row"}
     return {"Exposure": "given: predictions and responses are compared as rates, weighted by it"}
 
@@ -139,15 +157,6 @@ def _choice(model: Any) -> dict[str, str]:
     if not facts or facts.pop("Fingerprint", None) != model.fingerprint_:
         return {}
     return {f"Choice of r: {name[:1].lower()}{name[1:]}": text for name, text in facts.items()}
-
-
-def _needs_sensitive(case: Case) -> bool:
-    """Whether any model but the fairest has a coefficient on S as it is given."""
-    fits = [solution.fit for solution in case.solutions]
-    raw = [case.problem.basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits]
-    q = len(case.training.design.sensitive.names)
-    largest = max(float(np.abs(coef).max(initial=0.0)) for coef in raw)
-    return any(float(np.abs(coef[..., :q]).max(initial=0.0)) > 1e-9 * largest for coef in raw)
 
 
 def versions() -> tuple[tuple[str, str], ...]:

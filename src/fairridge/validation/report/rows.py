@@ -12,17 +12,41 @@ from sklearn.base import clone
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, in_memory
 from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits
+from fairridge.estimators._means import explained_deviance
 from fairridge.estimators._training import Training, engine_of
+from fairridge.fairness import Definition
+from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
+from fairridge.metrics import ScoredRows, dependence_of, scatter_of
+from fairridge.metrics.brier import integrated_brier_score
 from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.models import Fit
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
+from fairridge.validation import evaluate
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import DenseRows
+from fairridge.validation.read_rows import scores_of, written
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]
+
+# Measures of accuracy, the most informative one first, by what the family reads.
+MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    "numbers": (("d_squared", "D²", True),),
+    "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
+    "several classes": (
+        ("accuracy", "Accuracy", True),
+        ("auc", "AUC (one against the rest)", True),
+    ),
+    "times": (
+        ("concordance", "Concordance", True),
+        ("brier", "Integrated Brier score", False),
+    ),
+}
+R_SQUARED = ("r_squared", "R²", True)
+RMSE = ("rmse", "RMSE", False)
+LOSS = ("loss", "Mean deviance", False)
 
 # Percentiles between which an interval of refits lies.
 INTERVAL = (50.0 * (1.0 - CONFIDENCE), 50.0 * (1.0 + CONFIDENCE))
@@ -32,32 +56,18 @@ INTERVAL = (50.0 * (1.0 - CONFIDENCE), 50.0 * (1.0 + CONFIDENCE))
 class Measured:
     """All bounds on the same rows."""
 
-    eta: Floats  # linear predictors, with the offset, of shape (m, n, K)
-    # Scores, shares, and `dependence`: how far η depends on S, which the model bounds. On
+    scores: Floats  # linear predictors, without any offset, of shape (m, n, K)
+    # Scores, shares, and `dependence`: how far scores depend on S, which the model bounds. On
     # held-out rows means over folds, as in `cross_validate`. Of shape (m,).
     measures: dict[str, Floats]
     errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
-
-
-def with_comparable(training: Training) -> Training:
-    """Return training data whose linear predictors can be compared with their response."""
-    engine = training.engine
-    if not in_memory(engine):
-        raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
-    if training.response.family.least_squares and engine.offset is not None:
-        # A gaussian response has the offset taken off already.
-        rows = replace(engine.rows, offset=None)
-        return replace(training, engine=engine_of(rows, training.response.family))
-    return training
 
 
 def measure_training(
     model: Any, training: Training, problem: Problem, solutions: list[Solution]
 ) -> Measured:
     """Measure every solution on the rows it was fitted to."""
-    rows = DenseRows.of(_rows_of(training))
-    measures = _measure(model, problem, solutions, rows, adjusted=False)
-    return Measured(measures.pop("eta"), measures, {})
+    return Measured(*_measure(model, training, problem, solutions, rows_of(training)), {})
 
 
 def measure_folds(
@@ -78,30 +88,78 @@ def measure_folds(
             )
         train, test = training.fold(*fold)
         fold_problem, solutions = _solve(model, training, problem, train, bounds)
-        measured.append(_measure(model, fold_problem, solutions, DenseRows.of(test), adjusted=True))
+        measured.append(_measure(model, training, fold_problem, solutions, test, adjusted=True))
         step()
-    eta = np.empty((len(bounds), training.n_rows, measured[0]["eta"].shape[2]))
-    for (_, test_rows), each in zip(folds, measured, strict=True):
-        eta[:, test_rows] = each.pop("eta")
+    scores = np.empty((len(bounds), training.n_rows, measured[0][0].shape[2]))
+    for (_, test_rows), (of_fold, _) in zip(folds, measured, strict=True):
+        scores[:, test_rows] = of_fold
     means, errors = {}, {}
-    for name in measured[0]:
-        means[name], errors[name] = mean_and_error(np.array([each[name] for each in measured]))
-    return Measured(eta, means, errors)
+    for name in measured[0][1]:
+        values = np.array([each[name] for _, each in measured])
+        means[name], errors[name] = mean_and_error(values)
+    return Measured(scores, means, errors)
 
 
 def _measure(
-    model: Any, problem: Problem, solutions: list[Solution], rows: DenseRows, *, adjusted: bool
-) -> dict[str, Floats]:
-    """Return `eta` and `dependence` of every bound, its shares of η and means, and its scores."""
+    model: Any,
+    training: Training,
+    problem: Problem,
+    solutions: list[Solution],
+    engine: MemoryEngine,
+    *,
+    adjusted: bool = False,
+) -> tuple[Floats, dict[str, Floats]]:
+    """Return the scores of rows at every bound, and what is measured of them."""
+    known = written(engine, training.response)
+    scored = scores_of(engine, problem.basis, [solution.fit for solution in solutions])
     measures = []
-    for solution in solutions:
-        eta = rows.eta(problem.basis, solution.fit)
-        dependence = rows.achieved(model._traits.definition, solution.fit, eta, adjusted=adjusted)
-        measured = {"eta": rows.with_offset(eta), "dependence": dependence}
-        measured |= rows.yardstick(problem.family, eta, adjusted=adjusted)
-        measured |= rows.explained(problem.family, eta, _baseline(solution))
-        measures.append(measured | rows.accuracy(problem.family, eta))
-    return {name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]}
+    for solution, scores in zip(solutions, scored, strict=True):
+        rows = replace(known, family=problem.family, scores=scores)
+        measured = {"dependence": _achieved(model, solution.fit, engine, rows, adjusted=adjusted)}
+        measured |= dependence_of(rows, adjusted=adjusted)
+        measures.append(measured | accuracy_of(rows, _baseline(solution)))
+    names = measures[0]
+    return np.array(scored), {
+        name: np.array([at_bound[name] for at_bound in measures]) for name in names
+    }
+
+
+def _achieved(
+    model: Any, fit: Fit, engine: MemoryEngine, rows: ScoredRows, *, adjusted: bool
+) -> float:
+    """Return how unfair a fit is on rows, by its own definition; the offset has no part in it."""
+    assert rows.targets is not None
+    joint = scatter_of(np.hstack([rows.span, rows.scores, rows.targets]), rows.weight)
+    widths = rows.span.shape[1], rows.scores.shape[1]
+    definition: Definition = model._traits.definition
+    return definition.held_out(fit, engine, joint, *widths, adjusted=adjusted)
+
+
+def accuracy_of(
+    rows: ScoredRows, baseline: tuple[Floats, Floats] | None = None
+) -> dict[str, float]:
+    """Return loss and scores, D² of counts and amounts, and the Brier score of times.
+
+    `baseline` are event times and log H₀ there, of a model of times.
+    """
+    family, response, weight = rows.family, rows.response, rows.weight
+    found = evaluate.accuracy(family, response, rows.eta, weight)
+    if family.reads == "times" and baseline is not None:
+        time, event = response.T
+        brier = integrated_brier_score(time, event, rows.eta[:, 0], weight, baseline)
+        return found | {"brier": brier}
+    if family.reads != "numbers" or family.least_squares:
+        return found
+    explained = explained_deviance(family, response, rows.eta, weight, rows.added)
+    return found | {"d_squared": explained}
+
+
+def measures_of(family: Family) -> tuple[tuple[str, str, bool], ...]:
+    """Return key, name and whether more is better of the measures of accuracy of a family."""
+    if family.least_squares:
+        return R_SQUARED, RMSE
+    kind = "several classes" if family.n_predictors > 1 else family.reads
+    return (*MEASURES[kind], LOSS)
 
 
 def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
@@ -131,19 +189,19 @@ def refit(
     were sampled from. Resampling n rows with replacement is weighting them by
     multinomial counts.
     """
-    part = DenseRows.of(_rows_of(training))
-    rows, values = part.engine.rows, []
+    engine, values = rows_of(training), []
+    known, rows = written(engine, training.response), engine.rows
     for _ in range(count):
         counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
         drawn = np.flatnonzero(counts)
         if _can_be_fitted(training, drawn):
             weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
             sample = replace(rows.take(drawn), weight=weight.astype(np.float64))
-            engine = engine_of(sample, training.response.family)
-            refitted, solutions = _solve(model, training, problem, engine, np.array([bound]))
+            drawn_rows = engine_of(sample, training.response.family)
+            refitted, solutions = _solve(model, training, problem, drawn_rows, np.array([bound]))
             fit = solutions[0].fit
-            eta = part.eta(refitted.basis, fit)
-            values.append(part.achieved(model._traits.definition, fit, eta, adjusted=False))
+            scored = replace(known, scores=scores_of(engine, refitted.basis, [fit])[0])
+            values.append(_achieved(model, fit, engine, scored, adjusted=False))
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
     return Refits(float(low), float(high), len(values))
@@ -165,7 +223,7 @@ def _solve(
 
 def _can_be_fitted(training: Training, rows: Integers) -> bool:
     """Whether some rows have every class, events, or counts and amounts other than 0."""
-    values = _rows_of(training).response[rows]
+    values = rows_of(training).response[rows]
     classes = training.response.classes
     if classes is not None:
         return len(np.unique(values[:, 0])) == len(classes)
@@ -174,6 +232,7 @@ def _can_be_fitted(training: Training, rows: Integers) -> bool:
     return training.response.family.least_squares or bool(values[:, 0].any())
 
 
-def _rows_of(training: Training) -> MemoryEngine:
+def rows_of(training: Training) -> MemoryEngine:
+    """Return the rows of training data."""
     assert in_memory(training.engine)
     return training.engine

@@ -14,12 +14,18 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
-from fairridge.metrics import Attribution, Proxies, attribute_owners, lmg, proxy_terms
+from fairridge.metrics import (
+    Attribution,
+    Proxies,
+    attribute_owners,
+    lmg,
+    predicted_means,
+    proxy_terms,
+)
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.models import ControlledColumns, Fit
 from fairridge.reports.html import ScoreTerm, Scoring, Term
 from fairridge.search import PenalizedProblem
-from fairridge.validation import evaluate
 from fairridge.validation.report.case import Case
 
 # Coefficients that readers can still look at; the largest ones are shown.
@@ -144,7 +150,7 @@ def scoring_of(model: Any) -> Scoring | None:
         ),
         tuple((column.name, profiles[column.name].typical) for column in columns),
         eta,
-        evaluate.outcomes(model.family_, eta[None, :])[0],
+        predicted_means(model.family_, eta[None, :])[0],
     )
 
 

@@ -6,19 +6,15 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Literal
 
-from sklearn.base import clone
-
 from fairridge._progress import DelayedBar
 from fairridge.arguments import check_count, check_flag, check_option
-from fairridge.data.pipelines import split_pipeline
-from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
-from fairridge.stacking._stacking import FairStacking
-from fairridge.validation.report.any_model import gather_predictions
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
+from fairridge.validation.scored_model import ScoredModel, scored_model
 
 
 def report(
@@ -137,63 +133,33 @@ def report(
     >>> print(page.html[:15])
     <!doctype html>
     """
-    if isinstance(split_pipeline(model)[1], FairStacking):
-        _refuse_offsets(model, offset=offset)
-    model, X, y, S, weight, exposure = _of_last(
-        model, X, y, sensitive_features, sample_weight, exposure, new_rows
-    )
-    _check_settings(model, format, new_rows, cv, bootstrap)
+    judged = scored_model(model)
+    _check_settings(judged, format, new_rows, cv, bootstrap)
+    _refuse_offsets(judged, offset=offset, exposure=exposure)
+    given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
     options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
     page: AuditReport | NewRowsReport
-    if not isinstance(model, LinearModel):
-        _refuse_offsets(model, offset=offset, exposure=exposure)
-        page = NewRowsReport(gather_predictions(model, X, y, S, weight, options))
-        return _written(page, out, format)
-    data = X, y, S, weight, model._shift(offset, exposure)
-    if check_flag("new_rows", new_rows):
-        page = NewRowsReport(gather_new_rows(model, *data, options))
+    if check_flag("new_rows", new_rows) or not judged.fair:
+        page = NewRowsReport(gather_new_rows(judged, judged.inner_rows(given), options))
     else:
+        linear, own = judged.training_rows(given)
         with DelayedBar() if progress is None else nullcontext(progress) as shown:
-            page = AuditReport(gather(model, *data, options, shown))
-    return _written(page, out, format)
-
-
-def _of_last(
-    model: Any,
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    exposure: Any,
-    new_rows: bool,
-) -> tuple[Any, ...]:
-    """Return the last step of a pipeline or the layer of a stack, and the rows that it reads."""
-    steps, last = split_pipeline(model)
-    if steps is not None and isinstance(last, LinearModel | FairStacking):
-        if not new_rows and not hasattr(last, "unfairness_"):  # not fitted yet
-            steps = clone(steps).fit(X, y)
-        model, X = last, steps.transform(X)
-    if not isinstance(model, FairStacking):
-        return model, X, y, sensitive_features, sample_weight, exposure
-    rows = (
-        model.layer_inputs(X, sensitive_features=sensitive_features, exposure=exposure)
-        | {"y": y, "sample_weight": sample_weight}
-        if new_rows
-        else model.training_of_layer(X, y, sensitive_features, sample_weight, exposure)
-    )
-    names = ("X", "y", "sensitive_features", "sample_weight", "exposure")
-    return model.layer_, *map(rows.get, names)
+            page = AuditReport(gather(linear, own, options, shown))
+    if out is not None:
+        with writing(out) as file:
+            file.write(page.text(format).encode())
+    return page
 
 
 def _check_settings(
-    model: Any, kind: str, new_rows: bool, cv: int | None, bootstrap: int | None
+    model: ScoredModel, kind: str, new_rows: bool, cv: int | None, bootstrap: int | None
 ) -> None:
     """Raise unless these settings of a report go together."""
     check_option("format", kind, ("html", "card"))
-    if kind == "card" and (new_rows or not isinstance(model, LinearModel)):
+    if kind == "card" and (new_rows or not model.fair):
         raise ValueError(
             "format='card' describes a linear model of fairridge on its training rows; use "
             "format='html' for other models, and for new_rows=True."
@@ -204,17 +170,12 @@ def _check_settings(
         check_count("bootstrap", bootstrap, minimum=0)
 
 
-def _written(page: Any, out: Any, kind: str) -> Any:
-    if out is not None:
-        with writing(out) as file:
-            file.write(page.text(kind).encode())
-    return page
-
-
-def _refuse_offsets(model: Any, **given: Any) -> None:
+def _refuse_offsets(model: ScoredModel, **given: Any) -> None:
+    """Raise if a model has no linear predictor that these could be added to."""
+    taken = {"linear": ("offset", "exposure"), "stacked": ("exposure",), "other": ()}[model.kind]
     for name, values in given.items():
-        if values is not None:
+        if values is not None and name not in taken:
             raise TypeError(
-                f"{type(model).__name__} has no linear predictor that an {name} could be added "
+                f"{model.name} has no linear predictor that an {name} could be added "
                 f"to; leave the {name} out."
             )

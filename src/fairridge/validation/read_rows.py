@@ -1,0 +1,165 @@
+"""Rows read for a model: S and controls written out, the response, and the model's scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from fairridge._typing import Floats
+from fairridge.data import Rows, Table, numeric_vector, require_offsets
+from fairridge.data.columns import encode_columns
+from fairridge.data.table import column_positions, labels, require_known
+from fairridge.engines import MemoryEngine
+from fairridge.engines.blocks import dense
+from fairridge.estimators._responses import Inputs, Response
+from fairridge.estimators._training import engine_of
+from fairridge.metrics import ScoredRows, sensitive_span, sensitive_table
+from fairridge.metrics.outcomes import counts
+from fairridge.models import FairBasis, Fit
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import ScoredModel
+
+
+def read_rows(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
+    """Read and score rows of positive weight; `linear` of the model, if any, reads them."""
+    if given.y is None:
+        raise ValueError("predictions are compared with responses: pass y.")
+    read = _read_fair if model.fair else _read_others
+    return read(model, given)
+
+
+def _read_fair(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
+    """Read rows as a fair model does."""
+    linear = model.linear
+    offset = linear._shift(given.offset, given.exposure)
+    facts, name = linear._fitted, type(linear).__name__
+    inputs = given.read(offset)
+    require_offsets(facts.offsets, offset, name)
+    S, X = facts.design.encode(inputs.table, inputs.attributes, linear.unknown, estimator_name=name)
+    response = _response(model, given.y, inputs)
+    names = facts.design.encoded_names
+    rows = Rows(S, X, names, response.values, response.targets, inputs.weight)
+    engine = engine_of(rows, model.family)
+    controls = getattr(facts.settings, "controls", None)
+    places = () if controls is None else facts.design.control_columns(controls)
+    known = written(engine, replace(response, controls=places))
+    scores = model.scores(inputs.table, inputs.attributes)
+    found = replace(
+        known,
+        scores=scores,
+        offset=inputs.offset,
+        attributes=sensitive_table(facts.design, inputs.table, inputs.attributes),
+    )
+    assert model.measure is not None
+    losses = losses_of(linear, engine, found) if model.measure.whole == "model" else None
+    return inputs, replace(found, losses=losses)
+
+
+def _read_others(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
+    """Read rows of a model that is known by its predictions, which gets them as they came."""
+    sensitive, S = getattr(model.last, "sensitive", None), given.sensitive_features
+    if S is None and sensitive is None:
+        raise ValueError(
+            f"{model.name} does not say which columns are sensitive; pass sensitive_features."
+        )
+    inputs = given.read()
+    attributes = _own_attributes(inputs, sensitive)
+    places = range(attributes.shape[1])
+    encoding = encode_columns(attributes, places, missing="level")
+    pieces = encoding.pieces(attributes, places, "error")
+    response = _response(model, given.y, inputs)
+    rows = Rows(pieces, (), encoding.names, response.values, response.targets, inputs.weight)
+    known = written(engine_of(rows, model.family), response)
+    scores = model.scores(_kept(given.X, inputs), _kept(S, inputs))
+    amounts = model.classes is None and counts(known.numbers)
+    return inputs, replace(known, scores=scores, attributes=attributes, amounts=amounts)
+
+
+def _own_attributes(inputs: Inputs, sensitive: Any) -> Table:
+    """Return the sensitive attributes, which came by themselves or are columns of X."""
+    table = inputs.table
+    if inputs.attributes is not None:
+        return inputs.attributes
+    places = column_positions(sensitive, table.names, table.shape[1], "sensitive")
+    return replace(table.select(places), names=tuple(map(table.label, places)))
+
+
+def _kept(rows: Any, inputs: Inputs) -> Any:
+    """Return the rows of positive weight, as they came."""
+    whole = rows is None or isinstance(inputs.keep, slice)
+    return rows if whole else _safe_indexing(rows, inputs.keep)
+
+
+def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
+    """Read the response; classes are those of the fit, though some may be missing here."""
+    if model.classes is None and model.fair:
+        found: Response = model.linear._fitted.read_response(y, inputs)
+        return replace(found, family=model.family)
+    if model.classes is None:
+        values = numeric_vector(y, inputs.n_given, "y", inputs.keep)[:, None]
+        return Response(model.family, values, values)
+    truth, classes = labels(y, inputs.n_given, "y", inputs.keep), model.classes.tolist()
+    require_known(truth, classes)
+    places = {label: k for k, label in enumerate(classes)}
+    codes = np.array([[float(places[label])] for label in truth.tolist()])
+    several = (codes == np.arange(len(classes))).astype(np.float64)
+    targets = several if len(classes) > 2 else codes
+    return Response(model.family, codes, targets, model.classes)
+
+
+# ------------------------------------------------------------------------ rows of an engine
+
+
+def written(engine: MemoryEngine, response: Response) -> ScoredRows:
+    """Write the rows of an engine out, without scores, which `replace` gives them."""
+    rows, n, C = engine.rows, engine.n_rows, list(response.controls)
+    S = dense(rows.sensitive, n)
+    return ScoredRows(
+        family=response.family,
+        scores=np.empty((n, 0)),
+        response=engine.response,
+        weight=engine.weights,
+        sensitive=S,
+        span=sensitive_span(S, engine.weights),
+        controls=dense(rows.predictors, n)[:, C] if C else np.empty((n, 0)),
+        offset=engine.offset,
+        targets=rows.targets,
+        classes=response.classes,
+        amounts=response.family.link == "log",
+    )
+
+
+def scores_of(engine: MemoryEngine, basis: FairBasis, fits: Sequence[Fit]) -> list[Floats]:
+    """Return linear predictors of fits, each of shape (n, K), without any offset."""
+    found = []
+    for fit in fits:
+        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+        intercept = np.atleast_1d(fit.mean_intercept) - raw @ basis.center
+        found.append(engine.scores(raw) + intercept)
+    return found
+
+
+def losses_of(linear: Any, engine: MemoryEngine, rows: ScoredRows) -> Floats:
+    """Return deviances of rows: of a model, without what S adds, and without predictors."""
+    family, form = rows.family, linear._description
+    center = form.training.center[: len(engine.names)]
+    of_sensitive, of_controls = form.training.terms(np.atleast_2d(linear.alpha_))
+    level = form.intercept + form.coefficients @ center
+    added, of_control = (engine.scores(raw) - raw @ center for raw in (of_sensitive, of_controls))
+    places = rows.scores, rows.scores - added, level + of_control
+    weights, y = getattr(family, "class_weights", None), rows.response
+    each = [_row_deviances(family, y, replace(rows, scores=place).eta) for place in places]
+    losses = np.column_stack(each)
+    return losses if weights is None else losses * np.array(weights)[rows.codes, None]
+
+
+def _row_deviances(family: Any, y: Floats, eta: Floats) -> Floats:
+    """Return the deviance of each row, of weight 1."""
+    if family.n_predictors == 1:
+        return np.asarray(family.unit_deviance(y[:, 0], eta[:, 0]))
+    shares = family.probabilities(eta)[np.arange(len(y)), y[:, 0].astype(np.intp)]
+    return np.asarray(-2.0 * np.log(shares))
