@@ -342,6 +342,8 @@ def solve_definite(H: Floats, b: Floats) -> Floats:
     # Rounded alike on both sides of the diagonal: of a singular matrix, other errors leave a
     # direction of negative curvature.
     scaled = H / (scale * scale[:, None])
+    if not len(H):  # which LAPACK refuses
+        return np.zeros_like(b)
     _, solved, failed = lapack.dposv(scaled, b / scale)
     if not failed:
         return np.asarray(solved / scale)
