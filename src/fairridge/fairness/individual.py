@@ -96,17 +96,12 @@ class IndividualFairness(Definition):
         free = fit.unconstrained()
         if _is_rounding(free):
             return 0.0
-        if fit.lambda_ > 0.0 and unconstrained > ROUNDING_OF_FORMS and not _has_limit(free):
-            raise ValueError(_without_limit(free))
         return constrained / unconstrained if unconstrained > ROUNDING_OF_FORMS else 0.0
 
     def components(self, fit: Fit) -> dict[str, float]:
-        """Return f(α), and f(α₀) if it has a limit."""
+        """Return f(α) and f(α₀)."""
         ours, theirs, unit = self._forms(fit)
-        unconstrained = {"pairwise_unconstrained": theirs * unit}
-        return {"pairwise": ours * unit} | (
-            unconstrained if _has_limit(fit.unconstrained()) else {}
-        )
+        return {"pairwise": ours * unit, "pairwise_unconstrained": theirs * unit}
 
     def _forms(self, fit: Fit) -> tuple[float, float, float]:
         """Return f(α) and f(α₀) in a unit, and that unit.
@@ -165,22 +160,6 @@ def _is_rounding(free: Fit) -> bool:
         unit = float(np.trace(free.basis.target_scatter)) / free.basis.weight
     size = max(unit, float(np.sum(free.predictor_variance)))
     return float(np.sum(free.sensitive_variance)) <= ROUNDING_OF_PREDICTORS * size
-
-
-def _has_limit(free: Fit) -> bool:
-    """Whether the α of an unconstrained fit is determined."""
-    return free.separation is None or bool(free.separation.columns)
-
-
-def _without_limit(free: Fit) -> str:
-    """Return which attributes leave α₀ undetermined, and what to do."""
-    assert free.separation is not None
-    return (
-        "individual fairness relates to the unconstrained model, but without a bound the "
-        f"predictors can replace {', '.join(map(repr, free.separation.sensitive))}: only rows "
-        "that no event compares with others distinguish them. Set a predictor_penalty, or use "
-        "another definition."
-    )
 
 
 def _power_of_two(values: Floats) -> float:

@@ -18,10 +18,7 @@ from fairridge.models.basis import FairBasis
 
 @dataclass(frozen=True)
 class Separation:
-    """Columns that separate the responses: the deviance has a limit instead of a minimum.
-
-    Or, without `columns`, attributes that predictors can replace: the deviance has many minima.
-    """
+    """Columns that separate the responses: the deviance has a limit instead of a minimum."""
 
     columns: tuple[str, ...]  # columns of S and X whose coefficients grow without bound
     # Columns of S whose α is not determined. A predictor takes the α of every attribute it is

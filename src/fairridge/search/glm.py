@@ -77,11 +77,6 @@ class QuadraticSearch(BoundSearch):
         return kept
 
     @cached_property
-    def _fixed(self) -> Floats:
-        """The quadratic form beside λK; no bound that binds has λ = 0."""
-        return self.glm.fixed_at(self.glm.typical)
-
-    @cached_property
     def _root(self) -> Floats:
         """R with RᵀR = K, of shape (s, N)."""
         S = self.glm.coordinates.of_sensitive
@@ -102,10 +97,10 @@ class QuadraticSearch(BoundSearch):
     ) -> LocalModel | None:
         """Return the minima at all λ, as a pass shows them."""
         glm, R = self.glm, self._root
-        H = point.hessian + 2.0 * self._fixed
+        H = point.hessian + 2.0 * self.glm.fixed
         if damping > 0.0:
             H[np.diag_indices_from(H)] += damping * glm.typical_curvature
-        gradient = point.gradient + 2.0 * self._fixed @ point.theta
+        gradient = point.gradient + 2.0 * self.glm.fixed @ point.theta
         typical, penalized = glm.typical_curvature, R @ point.theta
         if glm.family.has_intercept:
             return local_model(H, gradient, (penalized, R), None, origin, typical)
@@ -168,13 +163,13 @@ class QuadraticSearch(BoundSearch):
         else:
             slope = self._root @ change
             curvature = point.hessian @ change + 2.0 * lambda_ * self._root.T @ slope
-        curvature += 2.0 * self._fixed @ change
+        curvature += 2.0 * self.glm.fixed @ change
         return Step(change, float(change @ curvature), lambda_)
 
     def objective(self, point: Point, step: Step) -> float:
         """Return the penalized deviance at a point, for the λ of a step."""
         theta = point.theta
-        value = point.deviance + float(theta @ self._fixed @ theta)
+        value = point.deviance + float(theta @ self.glm.fixed @ theta)
         if np.isinf(step.lambda_):
             return value
         penalized = self._root @ theta
@@ -322,16 +317,14 @@ class GLMProblem(PenalizedProblem):
             basis=self._basis,
             engine=self.engine,
             unconstrained=self.unconstrained,
-            separation=glm.separation_at(point)
-            or (self.glm.exchangeable if lambda_ == 0.0 else None),
+            separation=glm.separation_at(point),
         )
 
     # ----------------------------------------------------------------- search
 
     def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for every bound, from the side on which it holds."""
-        nothing = self.glm.compares_nothing or self.glm.ceiling == 0.0
-        if (bounds == 1.0).all() or not self._is_penalized or nothing:
+        if (bounds == 1.0).all() or not self._is_penalized or self.glm.ceiling == 0.0:
             return [Choice.UNCONSTRAINED for _ in bounds]
         floor = self._floor()
         free = self.value(definition, self.fit(0.0)) if floor > 0.0 else 1.0

@@ -221,10 +221,6 @@ class MeanSearch(BoundSearch):
         return False
 
     @cached_property
-    def _fixed(self) -> Floats:
-        return self.glm.fixed_at(0.0)
-
-    @cached_property
     def null(self) -> Point:
         """The null model."""
         return self.means.at(self.glm.start.theta, self.means.no_multipliers())
@@ -270,10 +266,10 @@ class MeanSearch(BoundSearch):
     ) -> LocalModel | None:
         """Return the minima at all λ, as a pass shows them."""
         at: MeansAt = point.beside
-        H = point.hessian + 2.0 * self._fixed
+        H = point.hessian + 2.0 * self.glm.fixed
         if damping > 0.0:
             H[np.diag_indices_from(H)] += damping * self.glm.typical_curvature
-        gradient = point.gradient + 2.0 * self._fixed @ point.theta
+        gradient = point.gradient + 2.0 * self.glm.fixed @ point.theta
         if origin is not None:  # what is held may bend downward, which no step sees
             firm = 2.0 * self._stiff_totals * at.of_excess.T
             H, gradient = H + firm @ at.of_excess, gradient + firm @ at.excess
@@ -319,7 +315,7 @@ class MeanSearch(BoundSearch):
         at: MeansAt = point.beside
         stiffness = np.minimum(self.of_rows(lambda_), self._stiff)
         slope = at.jacobian @ change
-        bent = (point.hessian + 2.0 * self._fixed) @ change
+        bent = (point.hessian + 2.0 * self.glm.fixed) @ change
         decrease = float(change @ bent) + 2.0 * float(stiffness @ slope**2)
         return Step(change, abs(decrease), lambda_, multipliers=Multipliers(pi, nu))
 
@@ -345,7 +341,7 @@ class MeanSearch(BoundSearch):
             value = float(pi @ at.explained + np.minimum(lambdas, self._stiff) @ missed**2)
             value += float(multipliers.of_totals @ at.excess)
             value += self._stiff_totals * float(at.excess @ at.excess)
-        return point.deviance + float(point.theta @ self._fixed @ point.theta) + value
+        return point.deviance + float(point.theta @ self.glm.fixed @ point.theta) + value
 
     @cached_property
     def _stiff_totals(self) -> float:

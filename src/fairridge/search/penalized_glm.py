@@ -16,7 +16,11 @@ from fairridge.models.spaces import Coordinates, Space
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CONVERGENCE_TOLERANCE, SHARE_OF_ROWS
-from fairridge.solvers.spectrum import is_definite, relative_eigenvectors
+from fairridge.solvers.spectrum import (
+    CURVATURE_TOLERANCE,
+    is_definite,
+    relative_eigenvectors,
+)
 
 # The ridge of separated models, for each unit of weight: on α and β of standardized columns. A
 # smaller one leaves coefficients so large that means no longer respond to them.
@@ -26,8 +30,6 @@ SEPARATION_RIDGE = 1e-6
 LOST_CURVATURE = 1e-7
 # The same under the ridge, at which coefficients of separating columns have stopped growing.
 LITTLE_CURVATURE = 1e-3
-# Curvature, relative to the weight of all rows, that is rounding.
-ROUNDING_OF_CURVATURE = 1e-13
 # Share of S in the variance of a direction, above which α moves along it.
 MOVES = 1e-10
 
@@ -68,11 +70,6 @@ class PenalizedGLM:
         return self.space.coordinates(self.family, self.penalty)
 
     @cached_property
-    def spread(self) -> Floats:
-        """Standard deviations of what coordinates of one linear predictor multiply."""
-        return self.space.spread(self.coordinates)
-
-    @cached_property
     def unit(self) -> float:
         """What deviances are measured in."""
         mean = float(self.basis.center_targets[0])
@@ -87,14 +84,18 @@ class PenalizedGLM:
 
     @cached_property
     def _own(self) -> Floats:
+<<<<<<< HEAD
         """The quadratic form in θ that no λ changes, without the ridge of separated models."""
         if self.settings.predictor_penalty == 0.0:
             return np.zeros((self.coordinates.size, self.coordinates.size))
+=======
+        """The quadratic form in θ beside λK, without the ridge of separated models."""
+>>>>>>> 586e05e0 (Hold what no event compares by the ridge of separated models)
         nothing = 0.0 * self.space.penalized(self.penalty)
         return self.coordinates.penalty(nothing, self.settings.predictor_penalty)
 
     @cached_property
-    def _fixed(self) -> Floats:
+    def fixed(self) -> Floats:
         """The same with that ridge."""
         if self.ridge == 0.0:
             return self._own
@@ -107,22 +108,6 @@ class PenalizedGLM:
         ridged = PenalizedGLM(self.space, self.family, self.settings, ridge)
         vars(ridged).update(start=self.start, coordinates=self.coordinates)
         return ridged
-
-    def fixed_at(self, lambda_: float) -> Floats:
-        """Return the quadratic form that is beside λK at a λ."""
-        form = self._fixed
-        if self.family.separable and self.coordinates.contrasts is None:
-            return form
-        form = form + self._ridge_on_idle(form + self._bent_at(lambda_), self.free_at(lambda_))
-        if lambda_ == 0.0 and self.coordinates.contrasts is not None:
-            form = form + self.coordinates.common(np.diag(self.start.hessian))
-        return form
-
-    def _bent_at(self, lambda_: float) -> Floats:
-        """Return the form λK, and about what absolute values are; zero at λ = 0 and λ = ∞."""
-        if not 0.0 < lambda_ < np.inf:
-            return np.zeros_like(self._fixed)
-        return lambda_ * self.penalized + np.diag(0.5 * self._l1_at(lambda_))
 
     def free_at(self, lambda_: float) -> Integers:
         """Return the coordinates that may move at a λ: at λ = ∞ those of S are zero."""
@@ -140,7 +125,7 @@ class PenalizedGLM:
 
     def objective(self, lambda_: float) -> Objective:
         """Return the penalized deviance at a λ; at λ = ∞ α is held at zero instead."""
-        quadratic = self.fixed_at(lambda_)
+        quadratic = self.fixed
         if 0.0 < lambda_ < np.inf:
             quadratic = quadratic + lambda_ * self.penalized
         return Objective(
@@ -160,31 +145,6 @@ class PenalizedGLM:
         """Second derivatives of the deviance at the null model, none of them zero."""
         curvature = self.start.hessian.diagonal()
         return np.where(curvature > 0.0, curvature, max(float(curvature.max()), 1e-300))
-
-    def _ridge_on_idle(self, penalty: Floats, free: Integers) -> Floats:
-        """Return a ridge on idle directions that no penalty sees: their coefficients are zero.
-
-        A partial likelihood does not depend on them: rows that leave before the
-        first event are in no risk set, and nothing is known of what only they
-        tell apart. Curvatures are compared in units of the columns' own spread.
-        """
-        ridge = np.zeros_like(penalty)
-        if self.family.separable:
-            return ridge
-        unit = np.outer(self.spread[free], self.spread[free])
-        at, idle = np.ix_(free, free), self._idle(free)
-        seen = penalty[at] / unit
-        values, vectors = np.linalg.eigh(idle.T @ seen @ idle)
-        unseen = idle @ vectors[:, values <= ROUNDING_OF_CURVATURE * np.abs(seen).max(initial=1.0)]
-        ridge[at] = self.basis.weight * (unseen @ unseen.T) * unit
-        return ridge
-
-    def _idle(self, free: Integers) -> Floats:
-        """Return directions of free coordinates without curvature, in units of their spread."""
-        spread = self.spread[free]
-        H = self.start.hessian[np.ix_(free, free)] / np.outer(spread, spread)
-        values, vectors = np.linalg.eigh(H)
-        return vectors[:, values <= ROUNDING_OF_CURVATURE * self.basis.weight]
 
     @property
     def has_ceiling(self) -> bool:
@@ -208,7 +168,7 @@ class PenalizedGLM:
         curvature = float(np.diag(self.start.hessian)[of_sensitive].mean())
         penalty = float(np.diag(self.penalized)[of_sensitive].mean())
         # A partial likelihood may not depend on S; then only rounding is left, of any sign.
-        curvature = max(curvature, ROUNDING_OF_CURVATURE * self.unit)
+        curvature = max(curvature, CURVATURE_TOLERANCE * self.unit)
         return 0.5 * curvature / (penalty or 1.0)
 
     # ------------------------------------------------------------------- passes
@@ -355,18 +315,8 @@ class PenalizedGLM:
         if glm is not self:
             self._points[lambda_] = replace(point, converged=False, separated=True)
 
-    @cached_property
-    def compares_nothing(self) -> bool:
-        """Whether no risk set holds rows to compare: the partial likelihood is a constant."""
-        if self.family.separable:
-            return False
-        curvature = float((np.diag(self.start.hessian) / self.spread**2).max(initial=0.0))
-        return curvature <= ROUNDING_OF_CURVATURE * self.basis.weight
-
     def _minimized(self, lambda_: float, tolerance: float) -> Point:
         """Minimize from the best point known, and say if there is no minimum."""
-        if self.compares_nothing:
-            return self.start
         objective = self.objective(lambda_)
         start = self._within(objective, self._nearest(lambda_))
         if np.isfinite(lambda_) and objective.value(self.start) < objective.value(start):
@@ -393,6 +343,20 @@ class PenalizedGLM:
 
     # --------------------------------------------------------------- separation
 
+    @cached_property
+    def is_undetermined(self) -> bool:
+        """Whether a partial likelihood does not depend on some direction.
+
+        Rows that leave before the first event are in no risk set, and nothing is known of what
+        only they tell apart.
+        """
+        if self.family.separable:
+            return False
+        free = self.free_at(0.0)
+        rounding = CURVATURE_TOLERANCE * self.basis.weight * self.space.ridge(self.coordinates)
+        bent = self.start.hessian + 2.0 * self._own - rounding
+        return not is_definite(bent[np.ix_(free, free)])
+
     def is_flat(self, point: Point) -> bool:
         """Whether the deviance has lost its curvature in some direction since the null model."""
         return self.ridge == 0.0 and len(self._flattened(point, LOST_CURVATURE)) > 0
@@ -413,7 +377,7 @@ class PenalizedGLM:
         # In the usual case every direction keeps its curvature, and a Cholesky factor shows it.
         if is_definite(after - below * before):
             return np.zeros((0, len(point.theta)))
-        kept, vectors = relative_eigenvectors(after, before, ROUNDING_OF_CURVATURE)
+        kept, vectors = relative_eigenvectors(after, before, CURVATURE_TOLERANCE)
         lost = np.zeros((int(np.count_nonzero(kept < below)), len(point.theta)))
         lost[:, free] = (vectors[:, kept < below] / scale[:, None]).T
         return lost
@@ -424,6 +388,8 @@ class PenalizedGLM:
             return None
         lost = self._flattened(point, LITTLE_CURVATURE)
         if not len(lost):
+            if self.is_undetermined:
+                return None
             lost = point.theta[None].copy()
             lost[:, self.coordinates.intercept_index] = 0.0
         lost = np.linalg.qr(lost.T)[0].T
@@ -446,28 +412,6 @@ class PenalizedGLM:
             tuple(names[k] for k in largest_of(np.abs(gone).max(axis=0) * deviations)),
             tuple(names[k] for k in largest_of(sensitive * deviations[:q])),
         )
-
-    @cached_property
-    def exchangeable(self) -> Separation | None:
-        """Name attributes that predictors can replace in a partial likelihood, if there are any.
-
-        Along an idle direction of S and U together the deviance is the same, and without a
-        penalty α is whatever one likes.
-        """
-        penalized = self.settings.predictor_penalty > 0.0
-        if self.family.separable or penalized or not self.space.uses_sensitive:
-            return None
-        of_sensitive = self.coordinates.of_sensitive
-        levels = self.coordinates.intercept_index
-        free = np.setdiff1d(np.arange(self.coordinates.size, dtype=np.intp), levels)
-        moves = self._idle(free)[np.isin(free, of_sensitive)]
-        shares, vectors = np.linalg.eigh(moves.T @ moves)  # of S in each direction
-        mixed = moves @ vectors[:, (shares > MOVES) & (shares < 1.0 - MOVES)]
-        if not mixed.size:
-            return None
-        alpha = self.coordinates.sensitive @ (mixed / self.spread[of_sensitive][:, None])
-        largest = largest_of(np.abs(alpha).max(axis=1) * self.basis.deviations[: len(alpha)])
-        return Separation((), tuple(self.engine.names[k] for k in largest))
 
 
 def largest_of(effect: Floats) -> list[int]:

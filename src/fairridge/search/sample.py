@@ -145,9 +145,10 @@ class SampledGLM(PenalizedGLM):
         assert hessian is not None  # at order 2
         return start.deviance - deviance, start.gradient - gradient, start.hessian - hessian
 
-    def fixed_at(self, lambda_: float) -> Floats:
-        """Return the quadratic form beside λK, with a small ridge on all coefficients."""
-        return super().fixed_at(lambda_) + self._ridge
+    @cached_property
+    def fixed(self) -> Floats:
+        """The quadratic form beside λK, with a small ridge on all coefficients."""
+        return super().fixed + self._ridge
 
     @cached_property
     def _ridge(self) -> Floats:

@@ -166,7 +166,8 @@ def penalized_glm(space: Space, family: Family, settings: ModelSettings) -> Pena
         warm_start = np.column_stack([raw[:, 0] - raw[:, 1:] @ center, raw[:, 1:]])
         return lambda function: space.engine.sum_over_rows(function, center, raw[:, 0], raw[:, 1:])
 
-    return kind(space, family.completed(free), settings)
+    glm = kind(space, family.completed(free), settings)
+    return glm.ridged if glm.is_undetermined else glm
 
 
 # ------------------------------------------------------------------ sparse columns

@@ -122,23 +122,6 @@ class Coordinates:
         out[ours, len(others) :] = np.kron(self.contrasts.T, np.eye(a))
         return out
 
-    def common(self, curvature: Floats) -> Floats:
-        """Return a quadratic form of what classes have in common, which no model sees.
-
-        Parameters
-        ----------
-        curvature : ndarray of shape (N,)
-            Second derivatives of the deviance. The form bends each column of S about as
-            much: next to a form that bends it far more the deviance would be rounding.
-        """
-        out = np.zeros((self.size, self.size))
-        if self.contrasts is not None:
-            K, S = len(self.contrasts), self.of_sensitive
-            typical = curvature[S].reshape(K, -1).mean(axis=0)
-            typical[typical <= 0.0] = 1.0
-            out[np.ix_(S, S)] = np.kron(np.full((K, K), 1.0 / K), np.diag(typical))
-        return out
-
     @cached_property
     def standardized(self) -> Floats:
         """α and β of standardized columns per coordinate of one linear predictor."""
@@ -276,16 +259,6 @@ class Space:
         """Return the quadratic form that λ multiplies."""
         form: Floats = penalty.quadratic(self.basis.sensitive)
         return form
-
-    def spread(self, coordinates: Any) -> Floats:
-        """Return standard deviations of what coordinates of one linear predictor multiply.
-
-        1 for the intercept and for constants.
-        """
-        of_sensitive = self.basis.sensitive_variance(coordinates.sensitive.T)
-        of_predictors = self.basis.predictor_variance(coordinates.predictors.T)
-        variances = np.concatenate([[1.0], of_sensitive, of_predictors])
-        return np.sqrt(np.where(variances > 0.0, variances, 1.0))
 
     def ridge(self, coordinates: Any) -> Floats:
         """Return ‖α‖² + ‖β‖² of standardized columns, as a form in θ."""

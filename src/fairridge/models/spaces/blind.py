@@ -108,11 +108,6 @@ class BlindSpace(Space):
         along = self.axes[: len(self.explained), : len(self.explained)]
         return self.basis.weight * (along.T * self.explained) @ along
 
-    def spread(self, coordinates: Any) -> Floats:
-        """Return standard deviations of what coordinates multiply."""
-        of_one = np.append(1.0, np.linalg.norm(self.axes, axis=0))
-        return np.tile(of_one, coordinates.n_predictors)
-
     def floor(self, gradient: Floats) -> float:
         """Return the share of S that no finite λ goes below.
 

@@ -204,14 +204,6 @@ class ControlledSpace(Space):
         """Return the quadratic form that λ multiplies."""
         return self.inner.penalized(penalty)
 
-    def spread(self, coordinates: Any) -> Floats:
-        """Return standard deviations of what coordinates of one linear predictor multiply."""
-        squares = self.basis.of_controls.quadratic(coordinates.controls.T)
-        of_controls = np.sqrt(np.where(squares > 0.0, squares / self.basis.weight, 1.0))
-        # Those of each linear predictor stand together; some spaces give them for all at once.
-        each = self.inner.spread(coordinates.inner).reshape(-1, coordinates.inner.to_raw.shape[1])
-        return np.concatenate([np.append(one, of_controls) for one in each])
-
     def floor(self, gradient: Floats) -> float:
         """Return the unfairness that no finite λ goes below."""
         return self.inner.floor(gradient)
