@@ -13,7 +13,6 @@ what is predicted (`BoundSearch`).
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,13 +24,11 @@ from scipy.optimize import brentq
 
 from fairridge._typing import Floats
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
-from fairridge.search.problem import Choice
+from fairridge.search.problem import Choice, lambda_grid
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.extrapolation import extrapolation_along
 from fairridge.solvers.newton import EIGENVALUE_TOLERANCE, HESSIAN_COST, LocalModel, Step
 
-# Predicted models on a grid of λ: per decade, and decades beyond where models change.
-GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
 # Chebyshev's nodes between neighbors on the grid, and the map from values there to the
 # coefficients of a polynomial.
 NODES = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 13))
@@ -327,8 +324,7 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
     if not rates.size:
         return Choice.UNCONSTRAINED
     # 1/(2t) halves a direction.
-    low, high = 0.5 / float(rates.max()), 0.5 / float(rates.min())
-    grid = _grid(10.0**-DECADES_BELOW * low, 10.0**DECADES_ABOVE * high)
+    grid = lambda_grid(0.5 / float(rates.max()), 0.5 / float(rates.min()))
     least = local.least
     grid = grid[grid > least] if least > 0.0 else grid
 
@@ -345,14 +341,6 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
         return Choice(float(grid[0]), "converged") if grid[0] > 0.0 else Choice.UNCONSTRAINED
     low, high = grid[crossings[-1] : crossings[-1] + 2].tolist()
     return Choice(_crossing(excess, low, high), "converged", len(crossings))
-
-
-def _grid(low: float, high: float) -> Floats:
-    """Return 0, and λ at equal distances on a log scale."""
-    steps = int(GRID_DENSITY * math.log10(high / low))
-    grid = low * (high / low) ** (np.arange(-1.0, steps + 1.0) / steps)
-    grid[0] = 0.0
-    return grid
 
 
 def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:

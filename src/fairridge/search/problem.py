@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,9 @@ from fairridge.penalties import Penalty
 BOUND_TOLERANCES = 100.0
 # Distance from the smallest share, relative to it, that is nothing but rounding.
 AT_FLOOR = 1e-12
+# Grids of λ: points per decade, and decades below and above those at which models change, beyond
+# which no definition still does.
+GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
 # Coefficient of a 0/1 predictor that makes odds of three million to one.
 DECIDED = 15.0
 
@@ -337,6 +341,19 @@ def separating_columns(space: Space, fits: Iterable[Fit]) -> dict[str, float]:
         here = {name: float(raw[names.index(name)]) for name in separating}
         largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
     return {name: largest[name] for name in names if name in largest}
+
+
+def lambda_grid(smallest: float, largest: float, ceiling: float = math.inf) -> Floats:
+    """Return 0, and λ at equal distances on a log scale.
+
+    These are around the λ at which directions shrink by half, or end at a ceiling.
+    """
+    high = 10.0**DECADES_ABOVE * largest if ceiling == math.inf else ceiling
+    low = 10.0**-DECADES_BELOW * min(smallest, high)
+    steps = int(GRID_DENSITY * math.log10(high / low))
+    grid = low * (high / low) ** (np.arange(-1.0, steps + 1.0) / steps)
+    grid[0] = 0.0
+    return grid
 
 
 def choose_above_floor(

@@ -16,24 +16,16 @@ import numpy as np
 from scipy.optimize import brentq
 
 from fairridge._typing import Floats
-from fairridge.search.problem import Choice
+from fairridge.search.problem import DECADES_ABOVE, DECADES_BELOW, GRID_DENSITY, Choice, lambda_grid
+from fairridge.solvers.spectrum import EPS
 
 Value = Callable[[float], float]
 
-# Grid points per decade of λ if values cost next to nothing.
-GRID_DENSITY = 10
-# Decades of λ below and above the data beyond which no definition still changes.
-DECADES_BELOW, DECADES_ABOVE = 4.0, 16.0
 # The largest λ to look at; beyond it comes α = 0.
 LARGEST_LAMBDA = 1e150
-# Ratio of neighboring λ if every value costs passes over the rows, and if nothing is known of a
-# definition.
-COARSE_STEP, FINE_STEP = 10.0, 2.0
-# Multiples of the typical λ: below the first, λ = 0 comes next; of unknown definitions below the
-# second, and up to the third values are looked at even if all bounds hold.
-COARSE_FLOOR, FINE_FLOOR, FINE_REACH = 0.2, 1e-3, 30.0
-# λ, relative to one at which a bound holds, that counts as zero.
-NEXT_TO_ZERO = 1e-30
+# Ratio of neighboring λ if every value costs passes over the rows, and a definition is known to
+# vary slowly.
+COARSE_STEP = 10.0
 # Part of the tolerance of a bound that a root may be off by.
 ROOT_TOLERANCE = 0.01
 
@@ -78,7 +70,7 @@ class PenaltyProfile:
         linear = high >= self.ceiling
         start = low
         if low == 0.0 and not linear:
-            start = NEXT_TO_ZERO * high
+            start = EPS**2 * high
             if self._at(start) <= r:  # the value jumps at zero
                 return start, True
 
@@ -109,11 +101,8 @@ def dense_profile(value: Value, smallest: float, largest: float, ceiling: float)
 
     `smallest` and `largest` say where α(λ) changes: the range of the eigenvalues of SᵀS.
     """
-    lo = np.log10(smallest) - DECADES_BELOW
-    hi = np.log10(largest) + DECADES_ABOVE if np.isinf(ceiling) else np.log10(ceiling)
-    lo = min(lo, hi - DECADES_BELOW)
-    inner = np.logspace(lo, hi, int(np.ceil((hi - lo) * GRID_DENSITY)) + 1)
-    grid = np.concatenate([[0.0], inner[inner < ceiling], [ceiling]])
+    inner = lambda_grid(smallest, largest, ceiling)
+    grid = np.append(inner[inner < ceiling], ceiling)
     values = np.array([finite(value, float(x)) for x in grid])
     return PenaltyProfile(value, grid, values, ceiling)
 
@@ -126,11 +115,13 @@ def scan(
     Goes right from the λ at which α has about half its size, until every positive bound
     holds, then left until every bound is exceeded or λ = 0 is reached: from the side on
     which the bound holds, so that the last crossing is met first. What rises and falls again
-    between two neighboring λ is not seen: `fine` makes them closer.
+    between two neighboring λ is not seen: `fine` makes them as close as on a grid, and looks a
+    decade to the right even if all bounds hold, and at all of the grid to the left.
     """
     wanted = bounds[bounds < 1.0]
     positive, known = wanted[wanted > 0.0], dict[float, float]()
-    step, floor = (FINE_STEP, FINE_FLOOR) if fine else (COARSE_STEP, COARSE_FLOOR)
+    step = 10.0 ** (1.0 / GRID_DENSITY) if fine else COARSE_STEP
+    floor, reach = (10.0**-DECADES_BELOW, 10.0) if fine else (1.0, 0.0)
 
     def visit(x: float) -> float:
         known[x] = finite(value, x)
@@ -138,13 +129,12 @@ def scan(
 
     if positive.size:
         least, most = float(positive.min()), float(wanted.max())
-        reach = FINE_REACH * typical if fine else 0.0
         end = min(ceiling, 10.0**DECADES_ABOVE * typical)
         at = first = visit(min(typical, ceiling / step))
-        while at < end and (known[at] > least or at < reach):
+        while at < end and (known[at] > least or at < reach * typical):
             at = visit(min(at * step, ceiling))
         at = first
-        while known[at] <= most and at > floor * typical:
+        while known[at] <= most and at >= floor * typical:
             at = visit(at / step)
         if known[at] <= most:
             visit(0.0)
