@@ -95,6 +95,6 @@ def test_ratios_that_are_not_concave_meet_every_target(seed, q, decades, size, s
     kappa = 10.0 ** rng.uniform(-decades, 0, q)
     length = ratio(kappa, rng.normal(size=q) + 0.01, 10.0**size)
     targets = np.sqrt(shares) * length(np.zeros(1))[0][0]
-    roots, converged = secular_roots(length, targets, concave=False)
+    roots, converged = secular_roots(length, targets)
     assert converged.all()
     np.testing.assert_allclose(length(roots)[0], targets, rtol=1e-12)

@@ -5,12 +5,12 @@
 If unfairness is VAR(Sα)/(VAR(Sα) + rest) and `rest` is constant, meeting
 the bound r means ‖Sα(λ)‖ = √(r/(1−r)·rest) =: t. For ridge-like penalties
 φ(λ) = 1/‖Sα(λ)‖ is increasing, concave and nearly linear, so Newton's method
-on φ(λ) = 1/t climbs from λ = 0 to the root without ever passing it. Ratios of
-lengths are all that it needs, which are numbers for any r > 0.
+on φ(λ) = 1/t climbs from λ = 0 to the root. Ratios of lengths are all that it
+needs, which are numbers for any r > 0.
 
 In models of X alone the denominator shrinks with the numerator. Their ratio
 still decreases, but its inverse need not be concave: Newton's method may pass
-the root, and is kept within a bracket.
+the root, so that it is kept within a bracket.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ from fairridge.search.problem import (
     choose_above_floor,
 )
 from fairridge.search.scan import dense_profile
-
-# Ratio of lengths, less one, that is nothing but rounding.
-ROUNDING = 1e-15
+from fairridge.solvers.spectrum import EPS
 
 Length = Callable[[Floats], tuple[Floats, Floats]]
 Unconstrained = Callable[[], Fit]
@@ -269,7 +267,7 @@ class RidgeOnExplained:
         if self.predictor_penalty > 0.0:
             return None
         targets = np.where(bounds < 1.0, np.sqrt(bounds), np.inf)
-        return secular_choices(self._root_of_share, targets, max_iter, concave=False)
+        return secular_choices(self._root_of_share, targets, max_iter)
 
     def _root_of_share(self, lambda_: Floats) -> tuple[Floats, Floats]:
         """Return √R² of η on S at several λ, and the derivative of its logarithm."""
@@ -286,11 +284,9 @@ class RidgeOnExplained:
         return np.sqrt(share), -covariance / np.where(divisor > 0.0, divisor, 1.0)
 
 
-def secular_choices(
-    length: Length, targets: Floats, max_iter: int, *, concave: bool = True
-) -> list[Choice]:
+def secular_choices(length: Length, targets: Floats, max_iter: int) -> list[Choice]:
     """Choose λ(r) by secular equations; see `secular_roots`."""
-    roots, converged = secular_roots(length, targets, max_iter, concave=concave)
+    roots, converged = secular_roots(length, targets, max_iter)
     return [
         Choice(root, "converged" if done else "not-converged")
         if root > 0.0
@@ -383,9 +379,7 @@ def _strictest(options: Sequence[Choice]) -> Choice:
 # ---------------------------------------------------------------- secular equations
 
 
-def secular_roots(
-    length: Length, targets: Floats, max_iter: int = 100, *, concave: bool = True
-) -> tuple[Floats, Booleans]:
+def secular_roots(length: Length, targets: Floats, max_iter: int = 100) -> tuple[Floats, Booleans]:
     """Solve ‖Sα(λ)‖ = t for every target t.
 
     Parameters
@@ -396,8 +390,6 @@ def secular_roots(
         Targets, each at least 0. Zero gives λ = ∞; a target that λ = 0 meets gives 0.
     max_iter : int
         Maximum number of Newton steps; 3 to 6 are usual.
-    concave : bool
-        Whether 1/‖Sα(λ)‖ is known to be concave, so that steps never pass the root.
 
     Returns
     -------
@@ -423,15 +415,10 @@ def secular_roots(
         excess = size / targets[active] - 1.0
         # φ′ = −slope·φ.
         step = excess / -slope
-        if concave:
-            stuck = step <= 0.0  # the climb is monotone: a step back is rounding
-            roots[active] = np.maximum(here + step, 0.0)
-        else:
-            stuck = np.abs(excess) <= ROUNDING
-            low[active] = np.where(excess > 0.0, here, low[active])
-            high[active] = np.where(excess > 0.0, high[active], here)
-            roots[active] = _inside(here + step, low[active], high[active])
-        done = stuck | (np.abs(step) <= 4e-16 * roots[active])
+        low[active] = np.where(excess > 0.0, here, low[active])
+        high[active] = np.where(excess > 0.0, high[active], here)
+        roots[active] = _inside(here + step, low[active], high[active])
+        done = (np.abs(excess) <= 4.0 * EPS) | (np.abs(step) <= 2.0 * EPS * here)
         converged[active[done]] = True
         active = active[~done]
     return roots, converged
