@@ -84,13 +84,9 @@ class PenalizedGLM:
 
     @cached_property
     def _own(self) -> Floats:
-<<<<<<< HEAD
-        """The quadratic form in θ that no λ changes, without the ridge of separated models."""
+        """The quadratic form in θ beside λK, without the ridge of separated models."""
         if self.settings.predictor_penalty == 0.0:
             return np.zeros((self.coordinates.size, self.coordinates.size))
-=======
-        """The quadratic form in θ beside λK, without the ridge of separated models."""
->>>>>>> 586e05e0 (Hold what no event compares by the ridge of separated models)
         nothing = 0.0 * self.space.penalized(self.penalty)
         return self.coordinates.penalty(nothing, self.settings.predictor_penalty)
 

@@ -7,28 +7,24 @@ passes over the rows, never the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine, binary_columns
+from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.families.sums import GLMSums
 from fairridge.models.spaces import Space
 from fairridge.search.penalized_glm import PenalizedGLM, Start, Values
 from fairridge.search.problem import ModelSettings
 from fairridge.solvers import Point
 from fairridge.solvers.spectrum import is_definite
 
-# Rows of a sample for each column at least, and events among them; one of so many rows in any
-# case, until chance is so small that more of them tell little; then one of many more.
-ROWS_EACH, EVENTS_EACH, PART_OF_ROWS, ENOUGH_EACH, SMALL_PART = 50.0, 10.0, 20.0, 1e3, 200.0
-# Share of events below which a sample cannot have enough of them.
-RAREST_EVENTS = 1e-9
-# Hessians of all rows to remember.
-KEPT_HESSIANS = 8
+# Rows of a sample for each column at least, and events among them; a share of all rows in any
+# case, until there are so many for each column that more of them tell little.
+ROWS_EACH, EVENTS_EACH, ROWS_SHARE, ENOUGH_ROWS_EACH = 50.0, 10.0, 0.05, 1e3
 
 
 class LargeGLM(PenalizedGLM):
@@ -36,7 +32,7 @@ class LargeGLM(PenalizedGLM):
 
     def __init__(self, space: Space, family: Family, settings: ModelSettings) -> None:
         super().__init__(space, family, settings)
-        self._seen: list[_SeenHessian] = []
+        self._seen: _SeenHessian | None = None
 
     @cached_property
     def sample(self) -> PenalizedGLM | None:  # type: ignore[override]
@@ -45,23 +41,19 @@ class LargeGLM(PenalizedGLM):
         if few is None:
             return None
         sample = SampledGLM(self, few)
-        self._seen = [_SeenHessian(self.start.theta, self.start.hessian, sample)]
+        self._seen = _SeenHessian(self.start.theta, self.start.hessian, sample)
         return sample
 
     def in_samples(self, search: Callable[[PenalizedGLM], Start | None]) -> Start | None:
-        """Search in the sample; if it tells nothing, once more by itself, and then never again."""
+        """Search in the sample; if that leads nowhere, never again."""
         if self.sample is None:
             return None
-        for sample in (self.sample, SampledGLM(self, self.sample.engine, alone=True)):
-            try:
-                with np.errstate(over="ignore", invalid="ignore"):  # it may lead anywhere
-                    found = search(sample)
-            except np.linalg.LinAlgError:
-                continue
-            if found is not None:
-                return found
-        self.sample, self._seen = None, []
-        return None
+        found = None
+        with suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+            found = search(self.sample)  # it may lead anywhere
+        if found is None:
+            self.sample, self._seen = None, None
+        return found
 
     @property
     def _rows_for_a_start(self) -> int:
@@ -71,27 +63,25 @@ class LargeGLM(PenalizedGLM):
             events = float(min(targets.min(), 1.0 - targets.max()))
         elif self.family.link == "log" and self.family.reads == "numbers":
             events = float(targets.min())
-        each = max(ROWS_EACH, EVENTS_EACH / min(max(events, RAREST_EVENTS), 1.0))
         columns, n_rows = 1 + len(self.engine.names), self.engine.n_rows
-        enough = max(ENOUGH_EACH * columns, n_rows / SMALL_PART)
-        return int(max(each * columns, min(n_rows / PART_OF_ROWS, enough)))
+        each = max(ROWS_EACH, EVENTS_EACH / max(events, 1.0 / n_rows))
+        return int(max(each * columns, min(ROWS_SHARE * n_rows, ENOUGH_ROWS_EACH * columns)))
 
     def saw(self, theta: Floats, hessian: Floats | None) -> None:
         """Remember the Hessian of all rows at a point, if it was computed."""
         if hessian is not None and "sample" in self.__dict__ and self.sample is not None:
-            seen = _SeenHessian(theta, hessian, self.sample)
-            self._seen = [*self._seen[1 - KEPT_HESSIANS :], seen]
+            self._seen = _SeenHessian(theta, hessian, self.sample)
 
     def nearby_hessian(self, theta: Floats) -> Floats | None:
         """Return about the Hessian of all rows at θ, from a sample; None if it is not definite.
 
-        That is the Hessian at the nearest θ₀ where all rows were read for it, and what the
-        sample says of the difference: H(θ₀) + Hs(θ) − Hs(θ₀). The sample errs by a part of
-        the difference only, which vanishes as θ gets near.
+        That is the Hessian at the last θ₀ where all rows were read for it, and what the sample
+        says of the difference: H(θ₀) + Hs(θ) − Hs(θ₀). The sample errs by a part of the
+        difference only, which vanishes as θ gets near.
         """
-        if not self._seen:
+        seen = self._seen
+        if seen is None:
             return None
-        seen = min(self._seen, key=lambda seen: seen.distance(theta))
         _, _, there = seen.sample.evaluated(theta, 2)[0]
         if there is None:
             return None
@@ -108,14 +98,14 @@ class SampledGLM(PenalizedGLM):
 
         D(θ₀) + gᵀ(θ − θ₀) + ½(θ − θ₀)ᵀH(θ − θ₀) + what Dₛ(θ) has beyond its own such terms.
 
-    A level that is absent from the sample is then as in one Newton step of all rows. Far from
-    the null model that may mislead, and the sample had better speak for itself, `alone`.
+    A level that is absent from the sample is then as in one Newton step of all rows. A ridge that
+    a few rows outweigh keeps it from going further.
     """
 
-    def __init__(self, whole: PenalizedGLM, engine: Engine, *, alone: bool = False) -> None:
-        super().__init__(replace(whole.space, engine=engine), whole.family, whole.settings)
+    def __init__(self, whole: PenalizedGLM, engine: Engine) -> None:
+        space, ridge = replace(whole.space, engine=engine), whole.unit / engine.n_rows
+        super().__init__(space, whole.family, whole.settings, ridge)
         self._whole = whole
-        self._alone = alone
 
     @property
     def start(self) -> Point:
@@ -125,8 +115,6 @@ class SampledGLM(PenalizedGLM):
     def evaluated(self, theta: Floats, order: int, others: Sequence[Floats] = ()) -> list[Values]:
         """Return deviances and derivatives, with what all rows have beyond the sample at θ₀."""
         found = super().evaluated(theta, order, others)
-        if self._alone:
-            return found
         level, slope, bend = self._beyond
         corrected: list[Values] = []
         for at, (deviance, gradient, hessian) in zip((theta, *others), found, strict=True):
@@ -145,23 +133,6 @@ class SampledGLM(PenalizedGLM):
         assert hessian is not None  # at order 2
         return start.deviance - deviance, start.gradient - gradient, start.hessian - hessian
 
-    @cached_property
-    def fixed(self) -> Floats:
-        """The quadratic form beside λK, with a small ridge on all coefficients."""
-        return super().fixed + self._ridge
-
-    @cached_property
-    def _ridge(self) -> Floats:
-        """A ridge that a few rows outweigh: on 0/1 columns as they are, on others standardized."""
-        basis, m = self.basis, self.family.n_predictors
-        squares = basis.deviations**2
-        squares[binary_columns(basis.center, squares)] = 1.0
-        squares = np.append(0.0, 2.0 * self.unit / self.engine.n_rows * squares)
-        raw = np.einsum("ab,ij->aibj", np.eye(m), np.diag(squares))
-        ridge = self.coordinates.derivatives(GLMSums(0.0, np.zeros((m, len(squares))), raw))[1]
-        assert ridge is not None
-        return ridge
-
 
 @dataclass
 class _SeenHessian:
@@ -177,8 +148,3 @@ class _SeenHessian:
         hessian = self.sample.evaluated(self.theta, 2)[0][2]
         assert hessian is not None  # at order 2
         return hessian
-
-    def distance(self, theta: Floats) -> float:
-        """How far a point is from there, in units of the deviance."""
-        move = theta - self.theta
-        return float(move @ self.hessian @ move)
