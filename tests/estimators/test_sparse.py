@@ -320,7 +320,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_needs_a_matrix_of_many_columns_is_refused(many, rows, monkeypatch, options, message):
-    monkeypatch.setattr(limits, "MOST_FORMED", 30)
+    monkeypatch.setattr(limits, "MAX_DENSE_COLUMNS", 30)
     model = FairRidgeRegressor(0.05, **({"predictor_penalty": 1.0} | options))
     with pytest.raises(ValueError, match=f"{message}.* 40 columns: more than 30"):
         model.fit(rows.X, rows.poisson, sensitive_features=rows.S)

@@ -42,8 +42,6 @@ from fairridge.solvers.spectrum import (
     spectrum_of,
 )
 
-# Share of a response that, left by all columns, has lost its digits in the scatter matrix.
-RESIDUAL_TOLERANCE = 1e-8
 # Beyond this a column's rounding no longer counts: a column far from zero is not constant yet.
 NOISE_LIMIT = 1e-6
 
@@ -118,7 +116,7 @@ def _from_scatter(moments: Moments, scale: Floats, n_targets: int) -> Floats | N
         return None
     cross = solve_upper(root, scatter[used, k:], transposed=True)
     rest = scatter[k:, k:] - cross.T @ cross
-    if (np.diag(rest) < RESIDUAL_TOLERANCE * np.diag(scatter)[k:]).any():
+    if (CONDITION_LIMIT * np.diag(rest) < np.diag(scatter)[k:]).any():  # digits were lost
         return None
     R = np.zeros_like(scatter)
     R[places] = root

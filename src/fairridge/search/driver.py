@@ -27,7 +27,8 @@ from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, Penali
 from fairridge.search.problem import Choice, lambda_grid
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.extrapolation import extrapolation_along
-from fairridge.solvers.newton import EIGENVALUE_TOLERANCE, HESSIAN_COST, LocalModel, Step
+from fairridge.solvers.newton import HESSIAN_COST, LocalModel, Step
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE
 
 # Chebyshev's nodes between neighbors on the grid, and the map from values there to the
 # coefficients of a polynomial.
@@ -320,7 +321,7 @@ class BoundDescent:
 
 def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choice | None:
     """Choose λ(r) among the models that one pass predicts; None if none meets the bound."""
-    rates = local.rates[local.rates > EIGENVALUE_TOLERANCE * local.rates.max(initial=0.0)]
+    rates = local.rates[local.rates > CURVATURE_TOLERANCE * local.rates.max(initial=0.0)]
     if not rates.size:
         return Choice.UNCONSTRAINED
     # 1/(2t) halves a direction.

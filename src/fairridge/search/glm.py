@@ -344,6 +344,11 @@ class GLMProblem(PenalizedProblem):
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds that some finite λ, or α = 0, meets."""
         try:
+            if not self._has_others and self._is_constant(definition):
+                # S is all there is: its share is the same at every λ, and only α = 0 leaves none.
+                share = self.value(definition, self.fit(self._small))
+                last = Choice(self.glm.ceiling, "converged")
+                return [Choice.UNCONSTRAINED if r == 1.0 or share <= r else last for r in bounds]
             chosen = self._found_jointly(definition, bounds)
             rest = np.array([r for r in bounds if r < 1.0 and r not in chosen])
             scanned = self._scanned(definition, rest) if rest.size else []
@@ -415,6 +420,16 @@ class GLMProblem(PenalizedProblem):
         )
         tol, max_iter = self.settings.tol, self.settings.max_iter
         return [values.choose(float(r), tol, max_iter) for r in bounds]
+
+    def _is_constant(self, definition: Definition) -> bool:
+        """Whether a definition has the same value at λ that differ much."""
+        two = [self.value(definition, self.fit(x * self._small)) for x in (1.0, 0.01)]
+        return abs(two[0] - two[1]) <= SAME * abs(two[0])
+
+    @property
+    def _small(self) -> float:
+        """A λ at which α is not zero."""
+        return 0.1 * min(self.glm.typical, self.glm.ceiling)
 
     def _exact(self, definition: Definition, lambda_: float) -> float:
         """Return a definition's value to all digits."""

@@ -18,6 +18,7 @@ from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import CONVERGENCE_TOLERANCE, SHARE_OF_ROWS
 from fairridge.solvers.spectrum import (
     CURVATURE_TOLERANCE,
+    RANK_TOLERANCE,
     is_definite,
     relative_eigenvectors,
 )
@@ -30,8 +31,6 @@ SEPARATION_RIDGE = 1e-6
 LOST_CURVATURE = 1e-7
 # The same under the ridge, at which coefficients of separating columns have stopped growing.
 LITTLE_CURVATURE = 1e-3
-# Share of S in the variance of a direction, above which α moves along it.
-MOVES = 1e-10
 
 # Decrease that may be left at a minimum to start from, relative to the deviance, as on a sample,
 # where chance leaves more; and the most passes to it.
@@ -402,7 +401,7 @@ class PenalizedGLM:
             np.asarray(variance).reshape(len(lost), -1).sum(axis=1)
             for variance in (basis.sensitive_variance(alpha), basis.predictor_variance(beta))
         )
-        moves = moved > MOVES * (moved + rest)
+        moves = moved > RANK_TOLERANCE * (moved + rest)
         sensitive = np.abs(alpha).reshape(len(lost), -1, q)[moves].max(axis=(0, 1), initial=0.0)
         return Separation(
             tuple(names[k] for k in largest_of(np.abs(gone).max(axis=0) * deviations)),

@@ -22,13 +22,13 @@ from fairridge.penalties import Penalty
 
 # Tolerances by which a bound may be exceeded before it counts as missed.
 BOUND_TOLERANCES = 100.0
-# Distance from the smallest share, relative to it, that is nothing but rounding.
-AT_FLOOR = 1e-12
+# Distance from the smallest share, relative to it, that counts as none.
+FLOOR_TOLERANCE = 1e-12
 # Grids of λ: points per decade, and decades below and above those at which models change, beyond
 # which no definition still does.
 GRID_DENSITY, DECADES_BELOW, DECADES_ABOVE = 4, 4.0, 12.0
 # Coefficient of a 0/1 predictor that makes odds of three million to one.
-DECIDED = 15.0
+SEPARATING_COEFFICIENT = 15.0
 
 
 Status = Literal["inactive", "converged", "jumped", "infeasible", "not-converged", "separated"]
@@ -335,7 +335,7 @@ def separating_columns(space: Space, fits: Iterable[Fit]) -> dict[str, float]:
     for fit in fits:
         raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
         raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
-        levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > DECIDED))
+        levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > SEPARATING_COEFFICIENT))
         separating = {names[k] for k in levels}
         separating |= set(fit.separation.columns if fit.separation else ())
         here = {name: float(raw[names.index(name)]) for name in separating}
@@ -364,7 +364,7 @@ def choose_above_floor(
     Or the model at λ = 0, whose share `free` can be below the floor if shares
     are not monotone.
     """
-    above = (bounds > floor * (1.0 + AT_FLOOR)) | (floor == 0.0)
+    above = (bounds > floor * (1.0 + FLOOR_TOLERANCE)) | (floor == 0.0)
     chosen = iter(choose(bounds[above]) if above.any() else ())
     constant = Choice(np.inf, "infeasible")
     return [

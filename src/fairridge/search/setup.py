@@ -43,8 +43,8 @@ from fairridge.search.sparse import SparseProblem
 
 # Numbers in [S, X] below which a model is not worth a sample of the rows.
 SMALL_DATA = 400_000
-# Columns, or rows, up to which a model that needs matrices of their number is fitted.
-MOST_FORMED = 4_000
+# Largest p for which a dense p × p matrix is formed.
+MAX_DENSE_COLUMNS = 4_000
 
 
 def set_up(
@@ -181,10 +181,10 @@ def _iterates(
     Raises if it is not, and they are too many for matrices of them.
     """
     reason = _needs_matrices(family, definition, settings)
-    if reason and has_many_sparse(engine, MOST_FORMED):
+    if reason and has_many_sparse(engine, MAX_DENSE_COLUMNS):
         raise ValueError(
             f"{reason} of the columns of X with each other, and the sparse X has "
-            f"{len(engine.names) - engine.n_sensitive:,} columns: more than {MOST_FORMED:,}."
+            f"{len(engine.names) - engine.n_sensitive:,} columns: more than {MAX_DENSE_COLUMNS:,}."
         )
     return not reason
 

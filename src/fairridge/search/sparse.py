@@ -16,12 +16,12 @@ from fairridge.models.spaces.newton_direction import SparseModel, relative_lengt
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
 
 # Length of a Newton step, relative to γ, that is left alone; and what may be left if steps have
-# stopped shrinking, since that is rounding.
-CLOSE, ROUNDING = 1e-11, 1e-7
+# stopped shrinking, since rounding decides them.
+STEP_TOLERANCE, ROUNDED_STEP = 1e-11, 1e-7
 # Far from a minimum a Newton step is not worth more digits than this part of its length.
 FORCING = 0.1
 # Products of conjugate gradients per direction, and steps per round of growth.
-MOST_PRODUCTS, MOST_STEPS = 2_000, 8
+MAX_PRODUCTS, MAX_STEPS = 2_000, 8
 
 
 class SparseProblem(PenalizedProblem):
@@ -56,7 +56,7 @@ class SparseProblem(PenalizedProblem):
             fits: list[Any] = [solution.fit.features for solution in solutions]
             lengths.append(self._grow(fits + self.inner.references))
             stopped_shrinking = lengths[-1] > 0.5 * min(lengths[:-1], default=np.inf)
-            if lengths[-1] <= (ROUNDING if stopped_shrinking else CLOSE):
+            if lengths[-1] <= (ROUNDED_STEP if stopped_shrinking else STEP_TOLERANCE):
                 return solutions
         return [
             replace(solution, choice=replace(solution.choice, status="not-converged"))
@@ -103,11 +103,11 @@ class SparseProblem(PenalizedProblem):
         if self.family.least_squares:
             fits = fits[:1]  # β is the same at every λ
         different = sorted({fit.lambda_: fit for fit in fits}.values(), key=lambda fit: fit.lambda_)
-        if len(different) > MOST_STEPS:
+        if len(different) > MAX_STEPS:
             different = self._worst(different)
         parts = [self._step(self._model_of(fit)) for fit in different]
         longest = max(length for _, length in parts)
-        if longest > CLOSE:
+        if longest > STEP_TOLERANCE:
             # Models found so far keep the features that they have.
             self.space = self.space.grown(np.hstack([step for step, _ in parts]))
             self.inner = self._problem_in(self.space)
@@ -117,7 +117,7 @@ class SparseProblem(PenalizedProblem):
         """Return the fit that lacks most of every neighborhood: the worst of all are neighbors."""
         lacking = np.array([self._model_of(fit).lacks for fit in fits])
         self.space.engine.passes += len(lacking)
-        groups = np.array_split(np.arange(len(lacking)), MOST_STEPS)
+        groups = np.array_split(np.arange(len(lacking)), MAX_STEPS)
         return [fits[group[np.argmax(lacking[group])]] for group in groups]
 
     def _step(self, model: SparseModel) -> tuple[Floats, float]:
@@ -125,8 +125,8 @@ class SparseProblem(PenalizedProblem):
         about = model.lacks
         # Errors of a step shrink with its square, but for least squares it is the last.
         best = 0.0 if self.family.least_squares else FORCING * about
-        tol = min(max(best, FORCING * CLOSE / about), FORCING) if about > 0.0 else FORCING
-        step, count = model.newton_step(tol=tol, most=MOST_PRODUCTS)
+        tol = min(max(best, FORCING * STEP_TOLERANCE / about), FORCING) if about > 0.0 else FORCING
+        step, count = model.newton_step(tol=tol, most=MAX_PRODUCTS)
         self.space.engine.passes += count
         return step, relative_length(step, model.gamma)
 

@@ -6,11 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.solvers.spectrum import curvature_scale, small_qr, solve_upper
-
-# Curvature added to every coordinate, relative to its own, so that flat directions get an end;
-# and the slope, relative to the terms it is made of, that counts as zero next to it.
-PROXIMAL = 1e-13
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, curvature_scale, small_qr, solve_upper
 
 
 def lasso_minimum(
@@ -24,7 +20,7 @@ def lasso_minimum(
     lowers the objective and there are finitely many sets of signs, so that the
     end is exact (feature-sign search, Lee, Battle, Raina and Ng 2007). Columns
     that are nearly or exactly collinear leave directions without curvature:
-    proximal steps decide these, which add τ‖x − xₖ‖²/2.
+    proximal steps decide these, which add τ‖x − xₖ‖²/2, with a τ that rounding can take away.
 
     Parameters
     ----------
@@ -41,9 +37,9 @@ def lasso_minimum(
     scale = np.sqrt(np.where(movable, np.diag(H), 1.0))
     H, b, weights = H / np.outer(scale, scale), b / scale, weights / scale
     x = np.zeros_like(b) if start is None else np.where(movable, start * scale, 0.0)
-    definite = H + PROXIMAL * np.eye(len(b))
+    definite = H + CURVATURE_TOLERANCE * np.eye(len(b))
     for _ in range(2):  # the second squares what the added curvature costs
-        x = _with_signs(definite, b + PROXIMAL * x, weights, x, movable, max_iter)
+        x = _with_signs(definite, b + CURVATURE_TOLERANCE * x, weights, x, movable, max_iter)
     return x / scale
 
 
@@ -68,7 +64,7 @@ def _with_signs(
             waiting[stopped] &= moved
             continue
         slope = H @ x - b
-        rounding = PROXIMAL * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
+        rounding = CURVATURE_TOLERANCE * (np.abs(H) @ np.abs(x) + np.abs(b) + weights)
         excess = np.abs(slope) - weights - rounding
         excess[(signs != 0.0) | ~waiting] = 0.0
         if excess.max(initial=0.0) <= 0.0:
@@ -126,5 +122,5 @@ def _root(H: Floats) -> Floats:
         return np.asarray(scipy.linalg.cholesky(H, check_finite=False), dtype=np.float64)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(H)
-        values = np.maximum(values, PROXIMAL * max(float(values[-1]), 1.0))
+        values = np.maximum(values, CURVATURE_TOLERANCE * max(float(values[-1]), 1.0))
         return np.triu(small_qr((vectors * np.sqrt(values)).T)[1])

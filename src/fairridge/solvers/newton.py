@@ -37,16 +37,15 @@ from scipy.linalg import lapack
 
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.lasso import proximal_step
-from fairridge.solvers.spectrum import curvature_scale, solve_definite
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, curvature_scale, solve_definite
 
 # The unit of deviances, as that of a share of the weight of all rows: the same for rows that
 # are weighted and rows that are repeated, and proportional to the weights.
 SHARE_OF_ROWS = 0.1
 # Decreases are relative to the deviance. Relative rounding error of an objective: a change below
-# it says nothing, and with a new Hessian derivatives foretell it, so that a last step need not be
-# evaluated; with an old Hessian a last step is smaller. What it may leave: coefficients then have
-# about eleven digits.
-ROUNDING, LAST_OLD_STEP, CONVERGENCE_TOLERANCE = 1e-12, 1e-14, 1e-23
+# it says nothing, and derivatives foretell it, so that a last step need not be evaluated. What it
+# may leave: coefficients then have about eleven digits.
+ROUNDING, CONVERGENCE_TOLERANCE = 1e-12, 1e-23
 # Decrease, and change of the slope along a step, that are small: an old Hessian may serve, since
 # a new one would gain less than a pass.
 SMALL_STEP = 1e-6
@@ -62,11 +61,8 @@ LARGE_STEP = 1e-2
 # Parts of the typical curvature that damp a step: the first, the factor to the next, the last.
 LEAST_DAMPING, MORE_DAMPING, MOST_DAMPING = 1e-7, 10.0, 100.0
 # A step that fails is shortened by a factor. One that keeps this part of its promise may be
-# followed by one that is longer by another; and steps shorter than this lead nowhere.
-SHORTER, KEPT_PROMISE, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
-# Eigenvalue, relative to the largest, that counts as zero: of equations that repeat each other,
-# as the probabilities of classes sum to one, and of curvature.
-EIGENVALUE_TOLERANCE = 1e-12
+# followed by one that is longer by it; and steps shorter than this lead nowhere.
+SHORTER, KEPT_PROMISE, LEAST_RADIUS = 0.25, 0.5, 1e-9
 
 
 @dataclass(frozen=True)
@@ -174,7 +170,7 @@ def minimize(
             continue
         before = left if exact else np.inf
         if 2.0 * gain > KEPT_PROMISE * step.decrease:
-            radius = max(radius, LONGER * length)
+            radius = max(radius, length / SHORTER)
         point = trial
         if exact and not slow:
             continue
@@ -208,8 +204,7 @@ def _is_last(left: float, before: float, slow: bool, fresh: bool, tolerance: flo
         return left <= tolerance
     if slow and fresh:  # nothing but rounding is left
         return left <= ROUNDING
-    last = ROUNDING if fresh else LAST_OLD_STEP
-    return left <= last and left * left <= tolerance * before
+    return left <= ROUNDING and left * left <= tolerance * before
 
 
 def _order(descent: Descent, left: float, before: float) -> int:
@@ -219,7 +214,7 @@ def _order(descent: Descent, left: float, before: float) -> int:
     if not descent.has_sample and left > SMALL_STEP:
         return 2
     rate = np.log(before / left) if 0.0 < left < before else 0.0
-    passes = np.log(max(left / (LAST_OLD_STEP * SLOW), 1.0)) / rate if rate > 0.0 else np.inf
+    passes = np.log(max(left / (ROUNDING * SLOW), 1.0)) / rate if rate > 0.0 else np.inf
     return 2 if passes > descent.hessian_cost else 1
 
 
@@ -365,7 +360,7 @@ def bent_upward(hessian: Floats, typical: Floats) -> Floats:
     if values[0] > 0.0:
         return hessian
     vectors = unit[:, None] * vectors
-    least = EIGENVALUE_TOLERANCE * np.abs(values).max()
+    least = CURVATURE_TOLERANCE * np.abs(values).max()
     bent: Floats = (vectors * np.maximum(np.abs(values), least)) @ vectors.T
     return bent
 
@@ -435,7 +430,7 @@ class LocalModel:
     def _multipliers(self, lambdas: Floats) -> Floats:
         """Return the multipliers beyond those of the origin, in the eigenvectors of T."""
         if np.isinf(lambdas[0]):
-            large = self.rates > EIGENVALUE_TOLERANCE * self.rates.max(initial=0.0)
+            large = self.rates > CURVATURE_TOLERANCE * self.rates.max(initial=0.0)
             nothing = np.zeros_like(self.rates)
             return np.divide(self.penalized, self.rates, out=nothing, where=large)[None]
         extra = 2.0 * (lambdas[:, None] - self.origin)
@@ -478,7 +473,7 @@ def local_model(
         # c + GΔ = 0 decides ν for any multipliers of J.
         both = np.column_stack([c + G @ newton, G @ directions])
         # Where means have saturated, totals do not respond, and equations repeat each other.
-        multipliers = np.linalg.lstsq(G @ of_held, both, rcond=EIGENVALUE_TOLERANCE)[0]
+        multipliers = np.linalg.lstsq(G @ of_held, both, rcond=CURVATURE_TOLERANCE)[0]
         newton = newton - of_held @ multipliers[:, 0]
         directions = directions - of_held @ multipliers[:, 1:]
         left, T = a + J @ newton, J @ directions

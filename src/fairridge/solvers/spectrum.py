@@ -29,7 +29,8 @@ COLLINEARITY_TOLERANCE = 1e-7
 # Smallest eigenvalue of a correlation matrix, relative to the largest, that counts for its rank:
 # below are squares of lengths that have lost ten digits.
 RANK_TOLERANCE = 1e-10
-# Curvature, relative to the largest, that rounding of a Hessian can take away.
+# Curvature, relative to the largest, that rounding of a Hessian can take away; and eigenvalue of
+# equations that repeat each other, as the probabilities of classes sum to one.
 CURVATURE_TOLERANCE = 1e-13
 # Columns from which the time of a singular value decomposition counts.
 LARGE_WIDTH = 200

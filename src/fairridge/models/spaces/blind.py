@@ -23,10 +23,7 @@ from fairridge.families import Family
 from fairridge.models.basis import Factor, factorize, fair_basis
 from fairridge.models.fit import Fit
 from fairridge.models.spaces.base import Coordinates, Space
-from fairridge.solvers.spectrum import spectrum_of
-
-# A correlation this small is rounding; its square, a share of variance, is not seen anywhere.
-CORRELATION_TOLERANCE = 1e-10
+from fairridge.solvers.spectrum import LENGTH_TOLERANCE, spectrum_of
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ def blind_space_of(
     if X.rank < np.count_nonzero(root.any(axis=0)):  # of all b with the same Xb, the shortest
         X, P_X, N_X = spectrum_of(root, scale, noise_X, scale_X)
     _, correlations, W = np.linalg.svd(P_S.T @ P_X[:q])
-    used = np.minimum(correlations[correlations > CORRELATION_TOLERANCE], 1.0)
+    used = np.minimum(correlations[correlations > LENGTH_TOLERANCE], 1.0)
     targets = factor.R[:, in_y] * scale_y
     outside = N_X.T @ targets
     return BlindSpace(

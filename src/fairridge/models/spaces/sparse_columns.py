@@ -19,12 +19,9 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab, SparseSlab
 from fairridge.models.spaces.wide_columns import ColumnSpectrum
-from fairridge.solvers.spectrum import PANEL
+from fairridge.solvers.spectrum import CONDITION_LIMIT, PANEL
 
 Numbers = Slab | SparseSlab
-
-# Share of a column that S does not explain, below which subtraction has cost its square digits.
-CANCELLATION_THRESHOLD = 1e-4
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class SparseColumns:
     def squares_outside(self, total: Floats) -> Floats:
         """Return ‖W^½u‖² from that of the centered columns of X."""
         squares = total - (self.along[1:] ** 2).sum(axis=0)
-        cancelled = np.flatnonzero(squares < CANCELLATION_THRESHOLD * total)
+        cancelled = np.flatnonzero(CONDITION_LIMIT * squares < total)  # digits were lost
         for places in np.split(cancelled, range(PANEL, len(cancelled), PANEL)):
             columns = self.outside(_columns(self.pieces, places, len(self.weights)))
             squares[places] = self.weights @ columns**2

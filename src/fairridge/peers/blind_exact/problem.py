@@ -23,9 +23,7 @@ from fairridge.fairness import StatisticalParity
 from fairridge.models import Fit
 from fairridge.models.spaces import BlindSpace, blind_space
 from fairridge.search import Choice, LeastSquares, Solution, Status
-
-# Distance of a bound from the smallest share, relative to it, that is nothing but rounding.
-AT_FLOOR = 1e-12
+from fairridge.search.problem import FLOOR_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class BlindExactProblem(LeastSquares):
         status: Status
         if self.space.share(z) <= r or r == 1.0:
             c, multiplier, status = z, 0.0, "inactive"
-        elif r <= self._smallest * (1.0 + AT_FLOOR):
+        elif r <= self._smallest * (1.0 + FLOOR_TOLERANCE):
             # κ = 0 in the directions after the first m.
             m = len(self.space.explained)
             fair = self.space.has_fair_directions

@@ -10,11 +10,9 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.solvers import Objective, Point, minimize
 from fairridge.solvers.newton import Step
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE
 
 Evaluate = Callable[[Floats], tuple[float, Floats, Floats]]
-
-# Curvature, relative to the largest, that is rounding.
-ROUNDING_OF_CURVATURE = 1e-14
 
 
 class Minimum(NamedTuple):
@@ -35,7 +33,7 @@ class _NonconvexObjective(Objective):
         """
         values, vectors = np.linalg.eigh(point.hessian)
         size = np.abs(values)
-        size = np.maximum(size, ROUNDING_OF_CURVATURE * size.max(initial=1e-300))
+        size = np.maximum(size, CURVATURE_TOLERANCE * size.max(initial=1e-300))
         along = vectors.T @ point.gradient
         shrunk = along / (size + damping * self.typical)
         return Step(-vectors @ shrunk, float(along @ shrunk))

@@ -18,10 +18,7 @@ from fairridge._typing import Floats
 from fairridge.peers.zafar.least_squares import Limit
 from fairridge.peers.zafar.slabs import project_on_slabs
 from fairridge.solvers.newton import Objective, Point, Step
-from fairridge.solvers.spectrum import curvature_scale
-
-# Curvature, relative to the largest, that is rounding.
-ROUNDING_OF_CURVATURE = 1e-13
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, curvature_scale
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class QuadraticModel:
         """W with WᵀHW = I, and the normals and the minimum without bounds in its coordinates."""
         scale = curvature_scale(self.hessian)
         values, vectors = np.linalg.eigh(self.hessian / np.outer(scale, scale))
-        values = np.maximum(values, ROUNDING_OF_CURVATURE * values[-1])
+        values = np.maximum(values, CURVATURE_TOLERANCE * values[-1])
         W = vectors / np.sqrt(values) / scale[:, None]
         here = (vectors * np.sqrt(values)).T @ (scale * self.theta)
         return W, W.T @ self.normals, here - W.T @ self.gradient
