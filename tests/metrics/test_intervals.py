@@ -77,7 +77,8 @@ def test_hardly_more_than_one_row_has_no_width_without_an_error(df):
     assert effective_size(weight) - 1.0 == pytest.approx(df, rel=1e-3)
     found = mean_interval(values, weight, 0.95)
     assert found.low == found.value == found.high == 2.0
-    (ratio,) = ratios_of_totals(values, values / 2.0, weight, 0.95)(np.zeros(2, dtype=np.intp), 1)
+    everyone = np.zeros(2, dtype=np.intp), 1
+    ((ratio,),) = ratios_of_totals(values, values / 2.0, weight, 0.95, [everyone])
     assert ratio.low == ratio.value == ratio.high == 2.0
 
 

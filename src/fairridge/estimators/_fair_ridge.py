@@ -537,7 +537,7 @@ class FairRidge(LinearModel):
     def _check_own_bound(self) -> None:
         """Check one bound for all of S; `_bounded` checks those of attributes."""
         if not self._has_each:
-            super()._check_own_bound()
+            check_bound(self.unfairness)
 
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any

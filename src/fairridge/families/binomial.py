@@ -88,9 +88,10 @@ class Logit(ProbabilityLink):
     def deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:
         """2(log(1 + e^η) − yη)."""
         xp = namespace(eta)
+        size = xp.abs(eta)
         # The difference is exact for outcomes 0 and 1, so that a separated one keeps its digits.
-        wrong = at_least(eta, 0.0) - y * eta
-        return 2.0 * math.exp(-log_size) * (xp.log1p(xp.exp(-xp.abs(eta))) + wrong)
+        wrong = 0.5 * (eta + size) - y * eta
+        return 2.0 * math.exp(-log_size) * (xp.log1p(xp.exp(-size)) + wrong)
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
         """2(μ − y) and 2μ(1 − μ)."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from fairridge._typing import Booleans, Floats, Integers
+from fairridge.engines import columns_in_threads
 
 NAN = float("nan")
 # Confidence of intervals that nobody has chosen another one for.
@@ -134,9 +136,13 @@ def ratio_of_totals(
 
 
 def ratios_of_totals(
-    predicted: Floats, observed: Floats, weight: Floats, confidence: float
-) -> Callable[[Integers, int], list[Estimate]]:
-    """Return a function from codes of rows, and their number, to `ratio_of_totals` of each code.
+    predicted: Floats,
+    observed: Floats,
+    weight: Floats,
+    confidence: float,
+    partitions: Sequence[tuple[Integers, int]],
+) -> list[list[Estimate]]:
+    """Return `ratio_of_totals` of each part of some partitions: codes, and how many there are.
 
     With R the ratio, (predicted − R·observed)² has the mean E[p²] − 2R E[po] + R²E[o²], so sums
     suffice.
@@ -148,17 +154,22 @@ def ratios_of_totals(
     of_p, of_o = unit * predicted, unit * observed
     rows = (unit, unit * unit, of_p, of_o, of_p * predicted, of_p * observed, of_o * observed)
 
-    def of_codes(codes: Integers, size: int) -> list[Estimate]:
-        sums = [np.bincount(codes, each, size) if size > 1 else [each.sum()] for each in rows]
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            estimates = _ratios_of(np.array(sums), confidence)
-        found = [Estimate(*estimate) for estimate in estimates.T.tolist()]
-        for code in np.flatnonzero(~np.isfinite(estimates).all(axis=0)).tolist():
-            mine = codes == code
-            found[code] = ratio_of_totals(predicted[mine], observed[mine], weight[mine], confidence)
-        return found
+    def sums(partition: tuple[Integers, int]) -> Floats:
+        codes, size = partition
+        if size == 1:
+            return np.array([[row.sum()] for row in rows])
+        return np.array([np.bincount(codes, row, size) for row in rows])
 
-    return of_codes
+    of_parts = np.concatenate(columns_in_threads(sums, partitions, len(weight)), axis=1)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        estimates = _ratios_of(of_parts, confidence)
+    found = [Estimate(*numbers) for numbers in estimates.T.tolist()]
+    places = [(codes, code) for codes, size in partitions for code in range(size)]
+    for k in np.flatnonzero(~np.isfinite(estimates).all(axis=0)).tolist():
+        mine = places[k][0] == places[k][1]
+        found[k] = ratio_of_totals(predicted[mine], observed[mine], weight[mine], confidence)
+    every = iter(found)
+    return [list(islice(every, size)) for _, size in partitions]
 
 
 def _ratios_of(sums: Floats, confidence: float) -> Floats:

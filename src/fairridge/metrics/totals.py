@@ -54,16 +54,12 @@ def total_ratios(
     everyone = Grouping("", (EVERYONE,), np.zeros(len(weight), dtype=np.intp))
     parts = [everyone, *groupings]
 
+    partitions = [(part.codes, len(part.labels)) for part in parts]
     outcomes = [
-        ratios_of_totals(*pair, weight, CONFIDENCE)
+        ratios_of_totals(*pair, weight, CONFIDENCE, partitions)
         for pair in zip(predicted.T, observed.T, strict=True)
     ]
-
-    def of_part(part: Grouping) -> list[list[Estimate]]:
-        return [ratios(part.codes, len(part.labels)) for ratios in outcomes]
-
-    of_parts = columns_in_threads(of_part, parts, len(weight))
-    for part, each in zip(parts, of_parts, strict=True):
+    for part, *each in zip(parts, *outcomes, strict=True):
         sizes = np.bincount(part.codes, minlength=len(part.labels))
         for j in np.flatnonzero(sizes >= (SMALL_GROUP_ROWS if part.attribute else 0)).tolist():
             label = part.labels[j]

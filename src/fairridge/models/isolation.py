@@ -304,6 +304,10 @@ def _of_codes(piece: Indicators, outcomes: Integers, size: int) -> Booleans:
 
 def _of_numbers(piece: Slab | SparseSlab, outcomes: Integers, size: int) -> Booleans:
     """Look at some rows of every outcome, and at all for columns that these do not clear."""
+    if isinstance(piece, Slab) and _has_other_numbers(piece.values[:SAMPLED_ROWS]).all():
+        seen = np.zeros((piece.width, 2, size), dtype=bool)
+        seen[:, :, 0] = True
+        return seen
     of_each = [np.flatnonzero(outcomes == outcome) for outcome in range(size)]
     sample = np.concatenate([rows[:: len(rows) // SAMPLED_ROWS + 1] for rows in of_each])
     with np.errstate(over="ignore", invalid="ignore"):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -114,7 +114,7 @@ class RidgeOnSensitive:
         rotated = spectrum.vectors.T @ on_U / (spectrum.eigenvalues + self.predictor_penalty)
         return spectrum.original(spectrum.vectors @ rotated)
 
-    @property
+    @cached_property
     def _projection(self) -> Floats:
         return self.space.basis.on_sensitive[:, 0]
 
@@ -187,7 +187,7 @@ class RidgeOnSensitive:
         odds = bounds / np.where(active, 1.0 - bounds, 1.0)
         # A root of each factor: their product may be too small a number.
         limits = np.where(active, np.sqrt(odds) * np.sqrt(other), np.inf)
-        return secular_choices(lambda x: length(basis.sensitive, projection, x), limits, max_iter)
+        return secular_choices(partial(length, basis.sensitive, projection), limits, max_iter)
 
 
 @dataclass(frozen=True)

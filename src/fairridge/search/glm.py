@@ -121,13 +121,14 @@ class QuadraticSearch(BoundSearch):
         # Models at all λ are combinations of a few, and deviances are quadratic in their parts.
         rows = local.moves.copy()
         rows[0] += point.theta
-        _, *parts = glm.coordinates.split(rows.reshape(-1, width))
-        flat = [part.reshape(len(rows), -1) for part in parts]
+        _, of_alpha, of_beta = glm.coordinates.split(rows.reshape(-1, width))
+        of_alpha, of_beta = of_alpha.reshape(len(rows), -1), of_beta.reshape(len(rows), -1)
         deviances = self._deviances(point, local.moves)
 
         def values(lambdas: Floats) -> Floats:
             along = local.along(lambdas)
-            alpha, beta = ((along @ part).reshape(len(along), m, -1) for part in flat)
+            alpha = (along @ of_alpha).reshape(len(along), m, -1)
+            beta = (along @ of_beta).reshape(len(along), m, -1)
             deviance, *others = deviances(along)
             without, null = others or (deviance, deviance)
             models = PredictedModels(alpha, beta, deviance, without, null, glm.family, glm.basis)

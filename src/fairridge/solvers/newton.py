@@ -457,29 +457,40 @@ def local_model(
     if origin is not None:
         hessian = bent_upward(hessian + 2.0 * origin * J.T @ J, typical)
         gradient = gradient + 2.0 * origin * J.T @ a
-    rows = J if held is None else np.vstack([J, held[1]])
-    s, scale = len(J), curvature_scale(hessian)
-    right = np.column_stack([gradient, rows.T]) / scale[:, None]
+    c, G = held or (np.zeros(0), np.zeros((0, len(gradient))))
+    rows, s, scale = np.concatenate([J, G]), len(J), curvature_scale(hessian)
+    right = np.concatenate([gradient[None], rows]).T / scale[:, None]
     _, solved, failed = lapack.dposv(hessian / (scale * scale[:, None]), right)
     if failed:
         return None
     solved /= scale[:, None]
-    newton, directions = -solved[:, 0], solved[:, 1 : 1 + s]
-    left, T = a + J @ newton, J @ directions
-    multipliers = np.zeros((0, 1 + s))
-    if held is not None:
-        c, G = held
-        of_held = solved[:, 1 + s :]
-        # c + GΔ = 0 decides ν for any multipliers of J.
-        both = np.column_stack([c + G @ newton, G @ directions])
-        # Where means have saturated, totals do not respond, and equations repeat each other.
-        multipliers = np.linalg.lstsq(G @ of_held, both, rcond=CURVATURE_TOLERANCE)[0]
+    newton, directions, of_held = -solved[:, 0], solved[:, 1 : 1 + s], solved[:, 1 + s :]
+    # What a step by each of these changes of what is penalized, and of what is held.
+    of_J, of_G = np.split(rows @ solved, [s])
+    left, T = a - of_J[:, 0], of_J[:, 1 : 1 + s]
+    # c + GΔ = 0 decides ν for any multipliers of J.
+    multipliers = np.concatenate([(c - of_G[:, 0])[:, None], of_G[:, 1 : 1 + s]], axis=1)
+    if len(c):
+        multipliers = _solved_equations(of_G[:, 1 + s :], multipliers)
         newton = newton - of_held @ multipliers[:, 0]
         directions = directions - of_held @ multipliers[:, 1:]
-        left, T = a + J @ newton, J @ directions
-    rates, turn = np.linalg.eigh(0.5 * (T + T.T))
+        left = left - of_J[:, 1 + s :] @ multipliers[:, 0]
+        T = T - of_J[:, 1 + s :] @ multipliers[:, 1:]
+    rates, turn, failed = lapack.dsyevd(0.5 * (T + T.T))
+    if failed:
+        return None
+    multipliers[:, 1:] = multipliers[:, 1:] @ turn
     rates = np.maximum(rates, 0.0)
-    multipliers = np.column_stack([multipliers[:, :1], multipliers[:, 1:] @ turn])
     return LocalModel(
         origin or 0.0, newton, directions @ turn, rates, turn.T @ left, turn, multipliers
     )
+
+
+def _solved_equations(matrix: Floats, right: Floats) -> Floats:
+    """Solve equations that may repeat each other.
+
+    Where means have saturated, totals do not respond.
+    """
+    if len(matrix) == 1 and matrix[0, 0] != 0.0:
+        return right / matrix
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=CURVATURE_TOLERANCE)[0])
