@@ -249,13 +249,33 @@ class FairBasis:
         """
         size = np.sqrt(np.diag(self.target_scatter))
         unit = np.where(size > 0.0, size, 1.0)
-        cross = self.predictors.rotate(np.atleast_2d(beta)) @ (self.on_predictors / unit)
+        rounding = np.sqrt(self.weight) * self.target_rounding / unit
+        fitted = self.predictors.rotate(np.atleast_2d(beta))
+        cross = fitted @ (self.on_predictors / unit)
+        # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
+        size = np.linalg.norm(fitted, axis=-1, keepdims=True)
+        cross = np.where(np.abs(cross) > rounding * size, cross, 0.0)
         total = self.on_predictors.T @ self.on_predictors + self.residual
         values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
         # S may explain all of y, and columns of classes sum to one: what remains is rounding.
-        varies = values > RANK_TOLERANCE
+        # One target is a length, which has the digits of the rows; an eigenvalue of several has
+        # half as many.
+        one = len(unit) == 1
+        varies = values > (rounding**2 if one else RANK_TOLERANCE)
         explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
         return explained.sum(axis=(-2, -1)) / self.weight
+
+    @cached_property
+    def target_rounding(self) -> Floats:
+        """What rounding of y and S can leave of each target where S explains it, in its unit."""
+        spread = np.sqrt(np.diag(self.target_scatter) / self.weight)
+        spread = np.where(spread > 0.0, spread, 1.0)
+        center, unit = self.center_sensitive, np.sqrt(self.sensitive.squares() / self.weight)
+        unit = np.where(unit > 0.0, unit, 1.0)
+        noise = rounding_noise(np.append(center, self.center_targets), np.append(unit, spread))
+        S, q = self.sensitive, len(center)
+        slopes = S.vectors / np.sqrt(S.eigenvalues) @ self.on_sensitive / S.scale[:, None]
+        return noise[q:] * spread + (noise[:q] * unit) @ np.abs(slopes)
 
     @property
     def target_scatter(self) -> Floats:

@@ -58,6 +58,11 @@ class ConditionalBasis(FairBasis):
         """Standard deviations of the columns of [S, X]."""
         return self.whole.deviations
 
+    @property
+    def target_rounding(self) -> Floats:
+        """What rounding of y and S can leave of each target where S and the controls explain it."""
+        return self.whole.target_rounding
+
     def complete(self, beta: Floats, zeta: Floats) -> Floats:
         """Put coefficients of Ũ and of C (last axis) in the order of the columns of X."""
         out = np.empty((*np.shape(beta)[:-1], len(self.others) + len(self.controls)))
