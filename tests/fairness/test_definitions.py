@@ -14,7 +14,7 @@ from fairridge.fairness import (
     MaximalCovariance,
     StatisticalParity,
 )
-from fairridge.names import resolve_definition
+from fairridge.search.setup import resolve_definition
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from fairridge.families import (
     QuasiBinomial,
     Tweedie,
 )
-from fairridge.names import resolve_regression_family
+from fairridge.search.setup import resolve_regression_family
 from tests.zoo import LateModule, statsmodels_family
 
 sm = LateModule("statsmodels.api")

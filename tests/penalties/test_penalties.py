@@ -9,8 +9,8 @@ from sklearn.linear_model import lars_path
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, penalties
 from fairridge.exceptions import DataWarning
-from fairridge.names import resolve_penalty
 from fairridge.penalties import ElasticNet, Lasso, Radial, Ridge
+from fairridge.search.setup import resolve_penalty
 from fairridge.solvers import spectrum_of
 
 NOT_PENALTIES = {"Penalty", "SecularPenalty"}

@@ -37,7 +37,7 @@ def choose_family(
 
 def check_exposure(exposure: str | None, family: str) -> None:
     """Raise if a family has no rates."""
-    from fairridge.names import REGRESSION_FAMILIES
+    from fairridge.search.setup import REGRESSION_FAMILIES
 
     known = [name for name, each in REGRESSION_FAMILIES.items() if each.link == "log"]
     if exposure is not None and family not in known:
@@ -48,7 +48,7 @@ def check_exposure(exposure: str | None, family: str) -> None:
 
 
 def _families() -> tuple[str, ...]:
-    from fairridge.names import REGRESSION_FAMILIES
+    from fairridge.search.setup import REGRESSION_FAMILIES
 
     return (*REGRESSION_FAMILIES, *CLASSES, "cox")
 

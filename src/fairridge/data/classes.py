@@ -16,11 +16,6 @@ def by_code(classes: NDArray[Any], positive: Any) -> NDArray[Any]:
     return classes[::-1].copy() if first else classes
 
 
-def modeled_class(classes: NDArray[Any]) -> Any:
-    """Return the label that is modeled, by the order of codes; None of several classes."""
-    return classes.tolist()[1] if len(classes) == 2 else None
-
-
 def labels_by_code(model: Any) -> NDArray[Any]:
     """Return the classes of a fitted classifier by code; other libraries model the second."""
     last = split_pipeline(model)[1]

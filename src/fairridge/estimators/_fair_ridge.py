@@ -61,7 +61,6 @@ from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition
 from fairridge.inference import CERTIFICATIONS, Certificate, Certification, posterior_covariance
 from fairridge.models import drop_separated
-from fairridge.names import resolve_definition, resolve_penalty
 from fairridge.reports import Summary
 from fairridge.search import (
     ModelSettings,
@@ -71,6 +70,7 @@ from fairridge.search import (
     may_separate,
     set_up,
 )
+from fairridge.search.setup import resolve_definition, resolve_penalty
 
 
 @dataclass(eq=False, repr=False)

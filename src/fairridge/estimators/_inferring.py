@@ -44,9 +44,9 @@ from fairridge.inference import (
     restored,
     scheme_of,
 )
-from fairridge.names import resolve_penalty
 from fairridge.penalties import Radial
 from fairridge.search import Choice, PenalizedProblem, Solution
+from fairridge.search.setup import resolve_penalty
 from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.federated import rows_of_party
 from fairridge.sources.stream import StreamEngine

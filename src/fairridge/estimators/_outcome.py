@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
-from fairridge.data.classes import labels_by_code, modeled_class
+from fairridge.data.classes import labels_by_code
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.profiles import (
     ColumnProfile,
@@ -29,6 +29,7 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.export import LinearForm, fingerprint
 from fairridge.fairness import MeanParity
+from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
 from fairridge.metrics import (
     GroupCodes,
@@ -40,8 +41,8 @@ from fairridge.metrics import (
     total_ratios,
 )
 from fairridge.models import FairBasis, Fit, Isolation, TrainingColumns
-from fairridge.names import resolve_definition
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
+from fairridge.search.setup import resolve_definition
 from fairridge.sources.stream import sample_of
 
 # Variance inflation factors beyond which a number is almost a combination of other columns.

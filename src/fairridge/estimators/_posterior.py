@@ -10,7 +10,7 @@ from fairridge._typing import Floats
 from fairridge.data import as_table
 from fairridge.engines import linear_predictor
 from fairridge.inference import MAX_KEPT_COLUMNS
-from fairridge.names import resolve_penalty
+from fairridge.search.setup import resolve_penalty
 from fairridge.sources import RowSource
 
 

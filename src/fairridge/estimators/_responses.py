@@ -20,7 +20,7 @@ from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.families.base import ClassWeights, with_class_weights
 from fairridge.metrics import find_label
-from fairridge.names import resolve_regression_family
+from fairridge.search.setup import resolve_regression_family
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 
 

@@ -14,7 +14,7 @@ from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._parameters import FamilyLike
 from fairridge.estimators._posterior import posterior_deviation
 from fairridge.estimators._responses import NumericResponse
-from fairridge.names import resolve_regression_family
+from fairridge.search.setup import resolve_regression_family
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

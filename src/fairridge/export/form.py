@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
 from fairridge.data import Design, Levels, MappedEncoding, Table, Unknown, dense_columns
-from fairridge.data.classes import modeled_class
 from fairridge.data.columns import (
     MISSING,
     CategoricalColumn,
@@ -22,7 +21,7 @@ from fairridge.data.columns import (
     NumericColumn,
     for_sensitive,
 )
-from fairridge.families.base import Link
+from fairridge.families.base import Link, modeled_class
 from fairridge.models import TrainingColumns
 
 # What is done with models of intersections; the rest needs a sum over single columns.

@@ -13,9 +13,10 @@ import numpy as np
 from sklearn.base import clone
 
 from fairridge._version import __version__
-from fairridge.data.classes import modeled_class, models_first
+from fairridge.data.classes import models_first
 from fairridge.export.codec import decode, encode, not_saved
 from fairridge.export.schema import FITTED, require_sound
+from fairridge.families.base import modeled_class
 from fairridge.outputs import checksum, writing
 
 # Counts up whenever files of the version before can no longer be read as they are.

@@ -31,8 +31,8 @@ from fairridge.export.soundness import (
 )
 from fairridge.families import Binomial, Cox, Multinomial
 from fairridge.inference import Certificate, Certification
-from fairridge.names import resolve_definition, resolve_penalty, resolve_regression_family
 from fairridge.search import Status
+from fairridge.search.setup import resolve_definition, resolve_penalty, resolve_regression_family
 
 
 def _always(facts: ModelFacts) -> bool:

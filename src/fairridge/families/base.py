@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from fairridge._typing import Floats, Integers
@@ -177,6 +178,11 @@ class ClassFamily(Family):
     @abstractmethod
     def likeliest(self, eta: Floats) -> Integers:
         """Return the code of the likeliest class."""
+
+
+def modeled_class(classes: NDArray[Any]) -> Any:
+    """Return the label that is modeled, by the order of codes; None of several classes."""
+    return classes.tolist()[1] if len(classes) == 2 else None
 
 
 class SinglePredictor(Family):

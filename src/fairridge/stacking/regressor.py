@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from fairridge.estimators._parameters import FamilyLike
 from fairridge.estimators.regressor import FairRidgeRegressor
-from fairridge.names import resolve_regression_family
+from fairridge.search.setup import resolve_regression_family
 from fairridge.stacking._stacking import FairStacking
 
 

@@ -32,7 +32,7 @@ from fairridge.metrics import (
     favorable_outcome,
     find_label,
 )
-from fairridge.names import resolve_regression_family
+from fairridge.search.setup import resolve_regression_family
 from fairridge.validation.compared_models import (
     KNOWN,
     REFERENCE,

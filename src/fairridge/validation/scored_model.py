@@ -14,11 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats
-from fairridge.data.classes import labels_by_code, modeled_class
+from fairridge.data.classes import labels_by_code
 from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import bounded_measure
 from fairridge.families import Binomial, Family, Gaussian, Multinomial
+from fairridge.families.base import modeled_class
 from fairridge.metrics import Measure
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.passed_rows import PassedRows
