@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-from fairridge import engines, families, peers, penalties, search, sources
+from fairridge import engines, families, penalties, sources
 from fairridge.engines import (
     DeviceEngine,
     Engine,
@@ -50,11 +50,6 @@ from fairridge.families.distances import (
     SquaredDifference,
 )
 from fairridge.penalties import ElasticNet, Lasso, Penalty, Radial, Ridge
-from fairridge.search.gaussian import (
-    GaussianRidge,
-    RidgeOnExplained,
-    RidgeOnSensitive,
-)
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 from fairridge.sources.stream import StreamEngine
 
@@ -98,7 +93,6 @@ BLOCKS: tuple[type[MatrixBlock], ...] = (
     SplitBlock,
 )
 READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
-RIDGES: tuple[type[GaussianRidge], ...] = (RidgeOnExplained, RidgeOnSensitive)
 
 
 def classes_of(package: ModuleType, matches: Matches) -> set[type]:
@@ -135,8 +129,6 @@ def has(*names: str) -> Matches:
         (ENGINES, sources, has("moments", "pairwise")),
         (BLOCKS, engines, has("gram", "times")),
         (READERS, sources, has("less_offset", "__call__")),
-        (RIDGES, search, has("secular", "rates")),
-        (RIDGES, peers, has("secular", "rates")),
     ],
 )
 def test_every_implementation_is_listed(

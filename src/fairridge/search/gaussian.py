@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -42,35 +41,6 @@ from fairridge.solvers.spectrum import EPS
 
 Length = Callable[[Floats], tuple[Floats, Floats]]
 Unconstrained = Callable[[], Fit]
-
-
-class GaussianRidge(Protocol):
-    """Least squares under a ridge, for every λ."""
-
-    @property
-    def floor(self) -> float:
-        """The unfairness that no finite λ goes below."""
-        ...
-
-    @property
-    def ceiling(self) -> float:
-        """The smallest λ at which all that is penalized is zero; 0 if it always is."""
-        ...
-
-    @property
-    def rates(self) -> tuple[float, float]:
-        """The smallest and the largest λ at which a direction is shrunk by half."""
-        ...
-
-    def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
-        """Return the models at several λ."""
-        ...
-
-    def secular(
-        self, definition: Definition, bounds: Floats, free: Fit, max_iter: int
-    ) -> list[Choice] | None:
-        """Choose λ(r) from a secular equation; None if there is none."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -282,6 +252,9 @@ class RidgeOnExplained:
         covariance = (squares * (kappa - share[:, None]) * kappa * shrinkage).sum(axis=1)
         divisor = total * share
         return np.sqrt(share), -covariance / np.where(divisor > 0.0, divisor, 1.0)
+
+
+GaussianRidge = RidgeOnSensitive | RidgeOnExplained
 
 
 def secular_choices(length: Length, targets: Floats, max_iter: int) -> list[Choice]:

@@ -101,19 +101,8 @@ class QuadraticSearch(BoundSearch):
         if damping > 0.0:
             H[np.diag_indices_from(H)] += damping * glm.typical_curvature
         gradient = point.gradient + 2.0 * self.glm.fixed @ point.theta
-        typical, penalized = glm.typical_curvature, R @ point.theta
-        if glm.family.has_intercept:
-            return local_model(H, gradient, (penalized, R), None, origin, typical)
-        free = glm.free_at(0.0)
-        found = local_model(
-            H[np.ix_(free, free)],
-            gradient[free],
-            (penalized, R[:, free]),
-            None,
-            origin,
-            typical[free],
-        )
-        return None if found is None else found.among(free, len(gradient))
+        penalized = R @ point.theta, R
+        return local_model(H, gradient, penalized, None, origin, glm.typical_curvature)
 
     def predicted(self, point: Point, local: LocalModel) -> Predicted:
         """Return the definition as a function of λ, as a pass predicts it."""

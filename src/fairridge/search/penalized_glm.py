@@ -84,10 +84,14 @@ class PenalizedGLM:
     @cached_property
     def _own(self) -> Floats:
         """The quadratic form in θ beside λK, without the ridge of separated models."""
-        if self.settings.predictor_penalty == 0.0:
-            return np.zeros((self.coordinates.size, self.coordinates.size))
-        nothing = 0.0 * self.space.penalized(self.penalty)
-        return self.coordinates.penalty(nothing, self.settings.predictor_penalty)
+        form = np.zeros((self.coordinates.size, self.coordinates.size))
+        if self.settings.predictor_penalty > 0.0:
+            nothing = 0.0 * self.space.penalized(self.penalty)
+            form = self.coordinates.penalty(nothing, self.settings.predictor_penalty)
+        if not self.family.has_intercept:  # whatever holds it at zero
+            levels = self.coordinates.intercept_index
+            form[levels, levels] = self.basis.weight
+        return form
 
     @cached_property
     def fixed(self) -> Floats:
@@ -107,8 +111,6 @@ class PenalizedGLM:
     def free_at(self, lambda_: float) -> Integers:
         """Return the coordinates that may move at a λ: at λ = ∞ those of S are zero."""
         held = self.coordinates.of_sensitive if np.isinf(lambda_) else np.zeros(0, dtype=np.intp)
-        if not self.family.has_intercept:
-            held = np.append(held, self.coordinates.intercept_index)
         return np.delete(np.arange(self.coordinates.size, dtype=np.intp), held)
 
     def _l1_at(self, lambda_: float) -> Floats:
@@ -264,14 +266,12 @@ class PenalizedGLM:
     @cached_property
     def restricted(self) -> Point:
         """The model without S (α = 0)."""
-        return self._minimized(np.inf, CONVERGENCE_TOLERANCE)
+        return self._minimized(np.inf)
 
     @cached_property
     def null(self) -> Point:
         """The model with an intercept only."""
         start, levels = self.start, self.coordinates.intercept_index
-        if not self.family.has_intercept:
-            return start
         decrement = start.gradient[levels] ** 2 / self.typical_curvature[levels]
         if decrement.sum() <= CONVERGENCE_TOLERANCE * (self.unit + abs(start.deviance)):
             return start  # it has the mean response, unless there is an offset
@@ -296,7 +296,7 @@ class PenalizedGLM:
         if np.isinf(lambda_) or lambda_ >= self.ceiling:
             return self.restricted
         if lambda_ not in self._points:
-            self._points[lambda_] = self._minimized(lambda_, CONVERGENCE_TOLERANCE)
+            self._points[lambda_] = self._minimized(lambda_)
         return self._points[lambda_]
 
     def solved(self, lambda_: float) -> tuple[PenalizedGLM, Point]:
@@ -310,31 +310,24 @@ class PenalizedGLM:
         if glm is not self:
             self._points[lambda_] = replace(point, converged=False, separated=True)
 
-    def _minimized(self, lambda_: float, tolerance: float) -> Point:
+    def _minimized(self, lambda_: float) -> Point:
         """Minimize from the best point known, and say if there is no minimum."""
         objective = self.objective(lambda_)
-        start = self._within(objective, self._nearest(lambda_))
-        if np.isfinite(lambda_) and objective.value(self.start) < objective.value(start):
+        start = self._nearest(lambda_)
+        if np.isinf(lambda_) and start.theta[self.coordinates.of_sensitive].any():
+            theta = start.theta.copy()
+            theta[self.coordinates.of_sensitive] = 0.0
+            start = self.point_at(theta)
+        if objective.value(self.start) < objective.value(start):
             start = self.start  # large coefficients of another λ can be worse than none
-        minimum, _ = minimize(objective, start, self.max_iter, tolerance)
+        minimum, _ = minimize(objective, start, self.max_iter)
         again = start is not self.start or objective.nearby is not None
         if again and not (minimum.converged or minimum.separated):
             plain = replace(objective, nearby=None)
-            minimum, _ = minimize(plain, self.start, self.max_iter, tolerance)
+            minimum, _ = minimize(plain, self.start, self.max_iter)
         if minimum.separated or self.is_flat(minimum):
             return replace(minimum, converged=False, separated=True)
         return minimum
-
-    def _within(self, objective: Objective, start: Point) -> Point:
-        """Return a start whose coordinates are zero where an objective holds them."""
-        held = np.ones(len(start.theta), dtype=bool)
-        held[objective.free] = False
-        held &= start.theta != 0.0
-        if not held.any():
-            return start
-        theta = np.where(held, 0.0, start.theta)
-        deviance, gradient, _ = self._evaluate(theta, 1)
-        return Point(theta, deviance, gradient, start.hessian, fresh=False)
 
     # --------------------------------------------------------------- separation
 
@@ -347,10 +340,8 @@ class PenalizedGLM:
         """
         if self.family.separable:
             return False
-        free = self.free_at(0.0)
         rounding = CURVATURE_TOLERANCE * self.basis.weight * self.space.ridge(self.coordinates)
-        bent = self.start.hessian + 2.0 * self._own - rounding
-        return not is_definite(bent[np.ix_(free, free)])
+        return not is_definite(self.start.hessian + 2.0 * self._own - rounding)
 
     def is_flat(self, point: Point) -> bool:
         """Whether the deviance has lost its curvature in some direction since the null model."""
@@ -361,10 +352,7 @@ class PenalizedGLM:
 
         A penalty on β bends the objective everywhere alike, and what it bends is not lost.
         """
-        free, bent = self.free_at(0.0), 2.0 * self._own
-        before, after = (
-            (H + bent)[np.ix_(free, free)] for H in (self.start.hessian, point.hessian)
-        )
+        before, after = (H + 2.0 * self._own for H in (self.start.hessian, point.hessian))
         # Coordinates of columns in other units differ by orders of magnitude, and so would
         # the rounding of their eigenvectors.
         scale = np.sqrt(np.where(np.diag(before) > 0.0, np.diag(before), 1.0))
@@ -373,9 +361,7 @@ class PenalizedGLM:
         if is_definite(after - below * before):
             return np.zeros((0, len(point.theta)))
         kept, vectors = relative_eigenvectors(after, before, CURVATURE_TOLERANCE)
-        lost = np.zeros((int(np.count_nonzero(kept < below)), len(point.theta)))
-        lost[:, free] = (vectors[:, kept < below] / scale[:, None]).T
-        return lost
+        return np.asarray((vectors[:, kept < below] / scale[:, None]).T)
 
     def separation_at(self, point: Point) -> Separation | None:
         """Name the columns that separate the responses at a minimum under the ridge."""

@@ -384,12 +384,6 @@ class LocalModel:
         largest = float(self.rates.max(initial=0.0))
         return self.origin - 0.5 / largest if largest > 0.0 else -np.inf
 
-    def among(self, places: Integers, size: int) -> LocalModel:
-        """Return the same among more coordinates, of which the others do not move."""
-        newton, directions = np.zeros(size), np.zeros((size, len(self.rates)))
-        newton[places], directions[places] = self.newton, self.directions
-        return replace(self, newton=newton, directions=directions)
-
     @cached_property
     def moves(self) -> Floats:
         """What Δ is a combination of at any λ, see `along`; of shape (1 + s, N)."""

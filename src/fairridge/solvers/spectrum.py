@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
 from scipy.linalg import blas, lapack
 
 from fairridge._typing import Floats
@@ -204,13 +203,9 @@ def _rescaled(
 def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tuple[Floats, Floats]:
     """Return eigenvalues of one positive matrix relative to another, smallest first, and vectors v.
 
-    They have vᵀ·before·v = 1. Directions in which `before` is nothing but rounding, relative to
-    its largest eigenvalue, are left out.
+    They have vᵀ·before·v = 1. Directions in which `before` is below a tolerance, relative to its
+    largest eigenvalue, are left out.
     """
-    least = rounding * float(np.abs(before).sum(axis=0).max(initial=0.0))
-    if is_definite(before - least * np.eye(len(before))):
-        values, vectors = scipy.linalg.eigh(after, before, check_finite=False)
-        return values, vectors
     sizes, vectors = np.linalg.eigh(before)
     there = sizes > rounding * sizes[-1]
     white = vectors[:, there] / np.sqrt(sizes[there])
