@@ -111,9 +111,9 @@ def test_the_command_knows_the_controls_of_a_model(people, tmp_path, capsys):
     assert facts["controls"] == ["level"]
     assert facts["partial_r_squared"] == pytest.approx(model.unfairness_, abs=1e-9)
     plain = ["audit", rows, "--prediction", "y", "--sensitive", "sex", "--response", "y"]
-    assert main([*plain, "--control", "level"]) == 0
+    assert main([*plain, "--controls", "level"]) == 0
     assert "the same given level (partial R²)" in capsys.readouterr().out
-    assert main([*plain, "--control", "levl"]) != 0
+    assert main([*plain, "--controls", "levl"]) != 0
     assert "levl" in capsys.readouterr().err
 
 

@@ -110,7 +110,7 @@ class AuditOptions:
     ] = None
     controls: Annotated[
         list[str] | None,
-        option("NAME", "Column that may differ between groups; repeat it for more.", "--control"),
+        option("NAME", "Columns that may differ between groups.", "--controls"),
     ] = None
 
 
@@ -168,8 +168,9 @@ def _controls(
         facts = model._fitted
         known = control_names(facts.design, getattr(facts.settings, "controls", None))
         return list(known) or None
-    check_columns(options.controls or [], source, "--control")
-    return options.controls
+    controls = list(names(options.controls, "--controls"))
+    check_columns(controls, source, "--controls")
+    return controls or None
 
 
 def _audited(
