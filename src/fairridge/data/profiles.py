@@ -7,6 +7,7 @@ from a sample of the rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -70,7 +71,7 @@ class NumberSample:
         cls, pieces: Sequence[Piece], n_rows: int, weight: Floats | None, most: int = PROFILE_ROWS
     ) -> NumberSample:
         """Take evenly spaced rows in memory."""
-        stride = 1 << max(0, int(np.ceil(np.log2(max(n_rows, 1) / most))))
+        stride = 1 << max(0, math.ceil(math.log2(max(n_rows, 1) / most)))
         rows = slice(None, None, stride)
         numbers = (piece for piece in pieces if not isinstance(piece, Indicators))
         slabs = [
@@ -78,7 +79,7 @@ class NumberSample:
             for piece in numbers
         ]
         size = len(range(0, n_rows, stride))
-        values = np.hstack([np.empty((size, 0)), *slabs]).astype(np.float64)
+        values = np.concatenate([np.empty((size, 0)), *slabs], axis=1, dtype=np.float64)
         return cls(values, np.ones(size) if weight is None else weight[rows], stride, most)
 
     def __add__(self, other: NumberSample) -> NumberSample:
@@ -173,9 +174,10 @@ def _with_base(column: CategoricalColumn, others: Floats, base: float) -> Floats
 
 def _of_numbers(sample: NumberSample) -> list[tuple[Floats, Floats]]:
     """Return the distinct deciles of every column, and the shares between them."""
-    values, weight = np.ascontiguousarray(sample.values.T), sample.weight
+    values, weight = np.array(sample.values.T, order="C"), sample.weight
     if (weight == weight[:1]).all():  # to sort is ten times as fast as to find the order
-        return _of_alike_rows(np.sort(values, axis=1), np.cumsum(weight))
+        values.sort(axis=1)
+        return _of_alike_rows(values, np.cumsum(weight))
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
     reached = np.cumsum(weight[order], axis=1)
