@@ -13,7 +13,7 @@ from sklearn.base import clone
 from fairridge import FairRidgeClassifier, ZafarClassifier
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
-from fairridge.metrics import GroupCodes
+from fairridge.metrics import Grouping
 from fairridge.validation.whole import WholeModel
 from reproduction.data import Data, load
 from reproduction.matching import Solve, correlated, matched_path
@@ -34,7 +34,7 @@ PAPER = ("ADULT", "ADULT, isolated", "BANK", "COMPAS, classes")
 MATCHED = ("ADULT, isolated", "COMPAS, classes")
 CENTERED = ("ADULT", "COMPAS, classes")
 
-Groups = list[GroupCodes]
+Groups = list[Grouping]
 
 
 def logistic_part(case: str, run: int, settings: Settings) -> pd.DataFrame:

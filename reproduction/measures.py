@@ -16,7 +16,7 @@ import pandas as pd
 
 from fairridge.engines import Moments, PrecomputedRoot, triangular_factor
 from fairridge.families import Binomial
-from fairridge.metrics import BINS, Decided, GroupCodes
+from fairridge.metrics import BINS, Grouping, decision_gap, decision_table
 from fairridge.search import Solution
 from fairridge.solvers.spectrum import adjusted_share, whitening
 from fairridge.validation.moments import no_rows
@@ -248,7 +248,7 @@ def class_scores(fold: Fold, path: Any, eta: Floats) -> Measured:
     return found
 
 
-def attribute_groups(data: Data) -> list[GroupCodes]:
+def attribute_groups(data: Data) -> list[Grouping]:
     """Return the group of each row for every sensitive attribute; numbers are cut in quarters."""
     columns = [data.frame[name] for name in data.sensitive]
     codes = [
@@ -257,14 +257,17 @@ def attribute_groups(data: Data) -> list[GroupCodes]:
         else pd.factorize(column.astype(str))[0]
         for column in columns
     ]
-    return [GroupCodes(one, int(one.max()) + 1) for one in codes]
+    return [
+        Grouping(name, tuple(map(str, range(int(one.max()) + 1))), one)
+        for name, one in zip(data.sensitive, codes, strict=True)
+    ]
 
 
-def gaps(fold: Fold, eta: Floats, groups: Sequence[GroupCodes]) -> Floats:
+def gaps(fold: Fold, eta: Floats, groups: Sequence[Grouping]) -> Floats:
     """Return the largest difference in acceptance rates between groups of the validation rows."""
     rows, here = fold.test, [group.take(fold.test) for group in groups]
     decided, weight = (eta[rows] > 0.0).astype(np.intp), np.ones(len(fold.test))
-    return np.array([Decided.of(one, here, weight, 2).gap for one in decided.T])
+    return np.array([decision_gap(decision_table(here, weight, one, 2)) for one in decided.T])
 
 
 def by_fold(folds: Sequence[dict[str, Measured]], r: Floats) -> pd.DataFrame:

@@ -17,17 +17,18 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import is_number
-from fairridge.metrics.decisions import SMALL_GROUP_ROWS
+from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
 from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.proportions import (
-    Part,
     difference_limits,
     difference_p_value,
+    judged_estimates,
     mean_gap_limits,
     mean_gap_p_value,
-    part_of,
     ratio_limits,
     ratio_p_value,
+    with_more_rows,
 )
 from fairridge.metrics.selection import check_top, select, two_rules
 
@@ -35,6 +36,22 @@ from fairridge.metrics.selection import check_top, select, two_rules
 DEFAULT_THRESHOLD = 0.5
 # Times as many rows as there are, beyond which a rule is not within reach.
 MAX_ROWS_FACTOR = 1e6
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of an attribute, and what a rule compares: the mean of its rows."""
+
+    attribute: str
+    name: str
+    n_rows: int
+    share: float  # of the weight of all rows, whether or not they are looked at
+    mean: Estimate
+
+    def times(self, factor: float) -> Group:
+        """Return the same values in so many times as many rows."""
+        n_rows = int(np.ceil(self.n_rows * factor))
+        return replace(self, n_rows=n_rows, mean=with_more_rows(self.mean, factor))
 
 
 @dataclass(frozen=True)
@@ -75,20 +92,25 @@ class JudgedRows:
     groups: tuple[Grouping, ...]
     weight: Floats
 
-    def parts(self, values: Floats, chosen: Booleans | None = None) -> Iterator[list[Part]]:
-        """Summarize values by group, for every attribute; groups without rows are left out."""
-        keep = self.weight > 0.0
-        keep = keep if chosen is None else keep & chosen
-        total = float(self.weight.sum())
-        for group in self.groups:
-            members = [group.codes == code for code in range(len(group.labels))]
+    def judged(self, values: Floats, chosen: Booleans | None = None) -> Iterator[list[Group]]:
+        """Yield the groups of every attribute with the means of values among some rows.
+
+        Groups without such rows are left out.
+        """
+        everyone = GroupTable.of(self.groups, self.weight)
+        weight = self.weight if chosen is None else self.weight * chosen
+        table, estimates = judged_estimates(self.groups, weight, values)
+        place = 0
+        for attribute, labels, own in zip(
+            table.attributes, table.labels, everyone.split(), strict=True
+        ):
+            shares = (own.weights / own.weights.sum()).tolist()
+            counts, means = table.counts[place:].tolist(), estimates[place:]
+            place += len(labels)
             yield [
-                replace(
-                    part_of(values[rows], self.weight[rows], label, group.attribute),
-                    share=float(self.weight[inside].sum()) / total,
-                )
-                for inside, label in zip(members, group.labels, strict=True)
-                if (rows := keep & inside).any()
+                Group(attribute, label, count, share, mean)
+                for label, count, share, mean in zip(labels, counts, shares, means, strict=False)
+                if count
             ]
 
     def selected(self, threshold: float, top: float | int | None) -> Floats:
@@ -201,7 +223,7 @@ class Rule(ABC):
         """Return what groups are compared by, and in which rows; None for all."""
 
     @abstractmethod
-    def measure(self, first: Part, second: Part) -> float:
+    def measure(self, first: Group, second: Group) -> float:
         """Return how the first of two groups fares beside the second."""
 
     @abstractmethod
@@ -209,42 +231,45 @@ class Rule(ABC):
         """Return by how much a measure breaks the rule; negative if it does not."""
 
     @abstractmethod
-    def test(self, first: Part, second: Part) -> float:
+    def test(self, first: Group, second: Group) -> float:
         """Return the p-value of "these two groups break the rule"."""
 
     @abstractmethod
-    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+    def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return the ends of an interval of the measure, each wrong with probability `level`."""
 
-    def all_parts(self, rows: JudgedRows) -> list[list[Part]]:
+    def all_parts(self, rows: JudgedRows) -> list[list[Group]]:
         """Return all groups of every attribute."""
-        return list(rows.parts(*self.values(rows)))
+        return list(rows.judged(*self.values(rows)))
 
-    def parts(self, rows: JudgedRows) -> list[list[Part]]:
+    def parts(self, rows: JudgedRows) -> list[list[Group]]:
         """Return the groups of every attribute that the rule looks at."""
         return [
             [part for part in parts if part.share >= self.minimum_share]
             for parts in self.all_parts(rows)
         ]
 
-    def passed_over(self, rows: JudgedRows) -> list[Part]:
+    def passed_over(self, rows: JudgedRows) -> list[Group]:
         """Return the groups that are too small a share of all rows to be looked at."""
         everyone = self.all_parts(rows)
         return [part for parts in everyone for part in parts if part.share < self.minimum_share]
 
-    def untested(self, rows: JudgedRows) -> list[Part]:
+    def untested(self, rows: JudgedRows) -> list[Group]:
         """Return the groups that have too few rows to be tested."""
         return [
-            part for parts in self.parts(rows) for part in parts if part.size < SMALL_GROUP_ROWS
+            part
+            for parts in self.parts(rows)
+            for part in parts
+            if part.mean.size < SMALL_GROUP_ROWS
         ]
 
-    def pairs(self, rows: JudgedRows) -> list[tuple[Part, Part]]:
+    def pairs(self, rows: JudgedRows) -> list[tuple[Group, Group]]:
         """Return all pairs of groups that can be tested, in both orders."""
         everyone = self.parts(rows)
         found = [
             pair
             for parts in everyone
-            for pair in permutations([one for one in parts if one.size >= SMALL_GROUP_ROWS], 2)
+            for pair in permutations([one for one in parts if one.mean.size >= SMALL_GROUP_ROWS], 2)
         ]
         if not found:
             sizes = ", ".join(
@@ -288,7 +313,7 @@ class Rule(ABC):
             None if times is None else int(np.ceil(first.n_rows * times)),
         )
 
-    def _times_needed(self, first: Part, second: Part, level: float) -> float | None:
+    def _times_needed(self, first: Group, second: Group, level: float) -> float | None:
         """Return how many times as many rows would pass with the same measure."""
 
         def passes(times: float) -> bool:
@@ -357,21 +382,21 @@ class AdverseImpact(Rule):
         """Return who is selected."""
         return rows.selected(self.threshold, self.top), None
 
-    def measure(self, first: Part, second: Part) -> float:
+    def measure(self, first: Group, second: Group) -> float:
         """Return the ratio of two selection rates; 1 if nobody is selected."""
-        return first.mean / second.mean if second.mean > 0.0 else 1.0
+        return first.mean.value / second.mean.value if second.mean.value > 0.0 else 1.0
 
     def breach(self, measure: float) -> float:
         """Return how far a ratio lies below `ratio`."""
         return self.ratio - measure
 
-    def test(self, first: Part, second: Part) -> float:
+    def test(self, first: Group, second: Group) -> float:
         """Test a ratio by its score test."""
-        return ratio_p_value(first, second, self.ratio)
+        return ratio_p_value(first.mean, second.mean, self.ratio)
 
-    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+    def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return the score interval of a ratio."""
-        return ratio_limits(first, second, level)
+        return ratio_limits(first.mean, second.mean, level)
 
 
 @dataclass(frozen=True)
@@ -423,21 +448,21 @@ class OpportunityGap(Rule):
             )
         return rows.selected(self.threshold, self.top), rows.favorable
 
-    def measure(self, first: Part, second: Part) -> float:
+    def measure(self, first: Group, second: Group) -> float:
         """Return by how much the first rate is the smaller one."""
-        return second.mean - first.mean
+        return second.mean.value - first.mean.value
 
     def breach(self, measure: float) -> float:
         """Return how far the difference lies above `maximum`."""
         return measure - self.maximum
 
-    def test(self, first: Part, second: Part) -> float:
+    def test(self, first: Group, second: Group) -> float:
         """Test a difference by Newcombe's interval."""
-        return difference_p_value(first, second, self.maximum)
+        return difference_p_value(first.mean, second.mean, self.maximum)
 
-    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+    def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return Newcombe's interval of a difference."""
-        return difference_limits(second, first, level)
+        return difference_limits(second.mean, first.mean, level)
 
 
 @dataclass(frozen=True)
@@ -469,14 +494,14 @@ class OddsGap(OpportunityGap):
     0.1
     """
 
-    def all_parts(self, rows: JudgedRows) -> list[list[Part]]:
+    def all_parts(self, rows: JudgedRows) -> list[list[Group]]:
         """Return the groups of every attribute among the qualified, and among the others."""
         selected, qualified = self.values(rows)
         assert qualified is not None
         return [
             [replace(part, name=f"{part.name}, {words}") for part in parts]
             for words, among in (("qualified", qualified), ("not qualified", ~qualified))
-            for parts in rows.parts(selected, among)
+            for parts in rows.judged(selected, among)
         ]
 
 
@@ -515,21 +540,21 @@ class MeanGap(Rule):
         """Return the scores."""
         return rows.score, None
 
-    def measure(self, first: Part, second: Part) -> float:
+    def measure(self, first: Group, second: Group) -> float:
         """Return by how much the first mean is the smaller one."""
-        return second.mean - first.mean
+        return second.mean.value - first.mean.value
 
     def breach(self, measure: float) -> float:
         """Return how far the difference lies above `maximum`."""
         return measure - self.maximum
 
-    def test(self, first: Part, second: Part) -> float:
+    def test(self, first: Group, second: Group) -> float:
         """Test a difference by Welch's test."""
-        return mean_gap_p_value(first, second, self.maximum)
+        return mean_gap_p_value(first.mean, second.mean, self.maximum)
 
-    def limits(self, first: Part, second: Part, level: float) -> tuple[float, float]:
+    def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return Welch's interval of a difference."""
-        return mean_gap_limits(second, first, level)
+        return mean_gap_limits(second.mean, first.mean, level)
 
 
 def _check_selection(threshold: float, top: Any) -> None:

@@ -16,7 +16,7 @@ from fairridge import (
     audit,
     sources,
 )
-from fairridge.metrics import Decided, GroupCodes
+from fairridge.metrics import Grouping, decision_gap, decision_table
 from tests import zoo
 
 N = 400
@@ -129,7 +129,8 @@ def test_small_groups_are_left_out():
     weight = np.ones(len(decided))
 
     def gap(decided, groups):
-        return Decided.of(decided, [GroupCodes(groups, 3)], weight, 2).gap
+        grouping = Grouping("team", ("a", "b", "c"), groups)
+        return decision_gap(decision_table([grouping], weight, decided, 2))
 
     assert gap(decided, groups) == 1.0
     half = np.r_[np.arange(40) % 2, np.arange(40) % 2, np.ones(29, int)]

@@ -6,16 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairridge.metrics.intervals import (
-    effective_size,
-    mean_interval,
-    rate_interval,
-    ratio_of_totals,
-    ratios_of_totals,
-)
+from fairridge.metrics import Grouping, GroupTable
+from fairridge.metrics.intervals import effective_size, mean_interval, rate_interval
 from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")
+
+
+def ratio_of_totals(predicted, observed, weight, confidence):
+    everyone = Grouping("", ("all",), np.zeros(len(weight), dtype=np.intp))
+    table = GroupTable.of([everyone], weight, predicted, observed, observed - predicted)
+    return table.totals(0, 1, 2, confidence)[0]
 
 
 @given(n=st.integers(1, 300), hits=st.integers(0, 300), confidence=st.floats(0.5, 0.999))
@@ -77,8 +78,7 @@ def test_hardly_more_than_one_row_has_no_width_without_an_error(df):
     assert effective_size(weight) - 1.0 == pytest.approx(df, rel=1e-3)
     found = mean_interval(values, weight, 0.95)
     assert found.low == found.value == found.high == 2.0
-    everyone = np.zeros(2, dtype=np.intp), 1
-    ((ratio,),) = ratios_of_totals(values, values / 2.0, weight, 0.95, [everyone])
+    ratio = ratio_of_totals(values, values / 2.0, weight, 0.95)
     assert ratio.low == ratio.value == ratio.high == 2.0
 
 

@@ -6,21 +6,27 @@ import numpy as np
 import pytest
 from scipy.stats import norm, ttest_ind
 
+from fairridge.metrics import Estimate, Grouping
 from fairridge.metrics.proportions import (
-    Part,
     difference_limits,
     difference_p_value,
+    judged_estimates,
     mean_gap_limits,
     mean_gap_p_value,
-    part_of,
     ratio_limits,
     ratio_p_value,
+    size_as_share,
 )
 from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")
 
 COUNTS = [((40, 100), (60, 110)), ((5, 60), (9, 200)), ((90, 100), (70, 90)), ((30, 31), (28, 40))]
+
+
+def part_of(values, weight):
+    everyone = Grouping("", ("all",), np.zeros(len(values), dtype=np.intp))
+    return judged_estimates([everyone], weight, values)[1][0]
 
 
 def shares(count, size):
@@ -72,11 +78,12 @@ def test_weighted_rows_count_with_their_effective_number():
     mean = np.average(chosen, weights=weight)
     sandwich = weight**2 @ (chosen - mean) ** 2 / weight.sum() ** 2
     assert part.size == pytest.approx(weight.sum() ** 2 / (weight @ weight))
-    assert part.size_as_share == pytest.approx(min(mean * (1 - mean) / sandwich, part.size))
-    n = round(part.size_as_share)
-    plain = Part(n, n, mean, mean * (1 - mean) / n)
+    assert size_as_share(part) == pytest.approx(min(mean * (1 - mean) / sandwich, part.size))
+    n = round(size_as_share(part))
+    plain = Estimate(mean, size=n, error=np.sqrt(mean * (1 - mean) / (n - 1)))
     other = shares(60, 130)
-    scaled = replace(part, error=plain.error)
+    variance = mean * (1 - mean) / n * part.size / (part.size - 1)
+    scaled = replace(part, error=np.sqrt(variance))
     assert ratio_p_value(scaled, other, 0.8) == pytest.approx(ratio_p_value(plain, other, 0.8))
     gap = difference_p_value(scaled, other, 0.4)
     assert gap == pytest.approx(difference_p_value(plain, other, 0.4))
@@ -86,8 +93,8 @@ def test_equal_weights_and_absent_rows_are_counts():
     values = np.repeat([1.0, 0.0, 1.0], [30, 20, 9])
     weight = np.repeat([2.5, 2.5, 0.0], [30, 20, 9])
     part, plain = part_of(values, weight), shares(30, 50)
-    assert (part.n_rows, part.mean) == (50, 0.6)
-    assert (part.size, part.size_as_share) == (pytest.approx(50), pytest.approx(50))
+    assert part.value == 0.6
+    assert (part.size, size_as_share(part)) == (pytest.approx(50), pytest.approx(50))
     other = shares(20, 40)
     assert ratio_p_value(part, other, 0.8) == pytest.approx(ratio_p_value(plain, other, 0.8))
 

@@ -131,7 +131,7 @@ def test_audits_reports_and_rules_select_the_same_rows(top, favorable, high):
     rows = JudgedRows(
         rates if high else -rates, None, groupings(as_table(X[["sex"]]), weight), weight * exposure
     )
-    parts = {part.name: part.mean for part in AdverseImpact(top=top).parts(rows)[0]}
+    parts = {part.name: part.mean.value for part in AdverseImpact(top=top).parts(rows)[0]}
     for one, other in zip(found["sex"].groups, shown["sex"].groups, strict=True):
         assert one.selection_rate == other.selection_rate
         assert parts[one.group] == pytest.approx(one.selection_rate.value)

@@ -14,7 +14,7 @@ from fairridge import (
 )
 from fairridge.data import as_table
 from fairridge.metrics import groupings
-from fairridge.metrics.decisions import MAX_DISTINCT_VALUES, ValueWeights
+from fairridge.metrics.bands import MAX_DISTINCT_VALUES, ValueWeights
 from tests import zoo
 
 N = 500
@@ -120,15 +120,16 @@ def test_very_many_values_are_cut_alike_in_any_order():
     whole, turned = sum(pieces[1:], start=pieces[0]), sum(pieces[::-1][1:], start=pieces[-1])
     np.testing.assert_array_equal(whole.values, turned.values)
     assert len(whole.values) <= MAX_DISTINCT_VALUES
-    for cut, level in zip(whole.cuts(4), (0.25, 0.5, 0.75), strict=True):
+    for cut, level in zip(whole.bands(4).edges, (0.25, 0.5, 0.75), strict=True):
         below = weight[values <= cut].sum() / weight.sum()
         assert below == pytest.approx(level, abs=1e-3)
 
 
 def test_few_values_are_cut_as_in_an_audit(frame):
     for values in (np.arange(3), np.arange(100) % 7, np.zeros(5)):
-        found = ValueWeights.of(values.astype(float), np.ones(len(values))).cuts(4)
+        found = ValueWeights.of(values.astype(float), np.ones(len(values))).bands(4)
         groups = groupings(
             as_table(values[:, None]), np.ones(len(values)), bins=4, intersections=False
         )
-        np.testing.assert_array_equal(np.searchsorted(found, values), groups[0].codes)
+        assert found.labels == groups[0].labels
+        np.testing.assert_array_equal(found.codes(values), groups[0].codes)

@@ -20,8 +20,8 @@ from fairridge import (
 )
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.proportions import part_of
-from fairridge.rules import AdverseImpact, JudgedRows, MeanGap, OddsGap, OpportunityGap
+from fairridge.metrics.intervals import Estimate
+from fairridge.rules import AdverseImpact, Group, JudgedRows, MeanGap, OddsGap, OpportunityGap
 
 BOUNDS = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0]
 
@@ -355,17 +355,19 @@ def test_a_failure_names_groups_sizes_and_the_rows_that_would_do(rows):
         assert piece in text
 
 
+def share_of_a_hundred(count):
+    p = count / 100
+    return Group("sex", "f", 100, 0.5, Estimate(p, size=100.0, error=np.sqrt(p * (1 - p) / 99)))
+
+
 def test_the_rows_that_are_needed_would_do():
     rule = AdverseImpact(0.8)
-    first, second = (
-        part_of(np.repeat([1.0, 0.0], [count, 100 - count]), np.ones(100), name)
-        for count, name in ((45, "a"), (50, "b"))
-    )
+    first, second = (share_of_a_hundred(count) for count in (45, 50))
     times = rule._times_needed(first, second, 0.1)
     assert rule.test(first, second) > 0.1
     assert rule.test(first.times(times), second.times(times)) <= 0.1
     assert rule.test(first.times(0.99 * times), second.times(0.99 * times)) > 0.1
-    worse = part_of(np.repeat([1.0, 0.0], [30, 70]), np.ones(100))
+    worse = share_of_a_hundred(30)
     assert rule._times_needed(worse, second, 0.1) is None
 
 

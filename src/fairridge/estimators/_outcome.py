@@ -32,11 +32,12 @@ from fairridge.fairness import MeanParity
 from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
 from fairridge.metrics import (
-    GroupCodes,
     Grouping,
     decided_by,
+    decision_gap,
     encoded_groupings,
     group_differences,
+    impact_ratios,
     shares_of_fit,
     total_ratios,
 )
@@ -471,15 +472,13 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
     if classes is not None and not training.engine.on_device:
         means = MeanParity().means(fit, totals=True)
-        groups = None
-        if groupings is not None:
-            groups = [GroupCodes(each.codes, len(each.labels)) for each in groupings]
-        decided = decided_by(fit, training.engine, len(classes), groups, means)
+        encoding = training.design.sensitive.inner
+        decided = decided_by(fit, training.engine, len(classes), encoding, groupings, means)
     shares = shares_of_fit(fit)
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
     if classes is not None and decided is not None:
-        shares["decision_gap"] = decided.gap
-        for label, ratio in zip(classes, decided.impact_ratios, strict=True):
+        shares["decision_gap"] = decision_gap(decided)
+        for label, ratio in zip(classes, impact_ratios(decided), strict=True):
             differences[f"adverse_impact_ratio[{label}]"] = float(ratio)
     model.dependence_ = _finite(shares)
     model.group_differences_ = _finite(differences)
@@ -499,7 +498,8 @@ def _groupings(training: Training) -> list[Grouping] | None:
     engine, family = training.engine, training.response.family
     if not in_memory(engine) or family.least_squares or family.reads == "times":
         return None
-    return encoded_groupings(training.unmapped or engine.rows, training.design.sensitive.inner)
+    pieces = (training.unmapped or engine.rows).sensitive
+    return encoded_groupings(pieces, training.design.sensitive.inner, engine.weights)
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float]:

@@ -4,8 +4,15 @@ from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leak
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.bands import BINS, weighted_quantiles
 from fairridge.metrics.concordance import area_under_curve, concordance_index
-from fairridge.metrics.decisions import Decided, GroupCodes, decided_by, encoded_groups
+from fairridge.metrics.decisions import (
+    compared_shares,
+    decided_by,
+    decision_gap,
+    decision_table,
+    impact_ratios,
+)
 from fairridge.metrics.dependence import Dependence, dependence
 from fairridge.metrics.dependence_shares import (
     WORDS,
@@ -21,7 +28,8 @@ from fairridge.metrics.group_measures import (
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.groups import BINS, Grouping, groupings, sensitive_table, weighted_quantiles
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping, encoded_groupings, groupings, sensitive_table
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.measure import (
@@ -35,8 +43,13 @@ from fairridge.metrics.measure import (
 )
 from fairridge.metrics.scored_rows import ScoredRows, predicted_means
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
-from fairridge.metrics.totals import EVERYONE, encoded_groupings, total_ratios
-from fairridge.metrics.training_groups import DIFFERENCES, group_differences, shares_of_fit
+from fairridge.metrics.training_groups import (
+    DIFFERENCES,
+    EVERYONE,
+    group_differences,
+    shares_of_fit,
+    total_ratios,
+)
 from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 __all__ = [
@@ -50,14 +63,13 @@ __all__ = [
     "Audit",
     "CalibrationBin",
     "Correlation",
-    "Decided",
     "Dependence",
     "Distances",
     "Estimate",
     "FairnessScorer",
     "Favorable",
-    "GroupCodes",
     "GroupMeasures",
+    "GroupTable",
     "Grouping",
     "Measure",
     "Proxies",
@@ -67,18 +79,21 @@ __all__ = [
     "attribute_leakage",
     "attribute_owners",
     "audit",
+    "compared_shares",
     "concordance_index",
     "control_names",
     "decided_by",
+    "decision_gap",
+    "decision_table",
     "dependence",
     "dependence_of",
     "encoded_groupings",
-    "encoded_groups",
     "explained_by_sensitive",
     "favorable_outcome",
     "find_label",
     "group_differences",
     "groupings",
+    "impact_ratios",
     "learned_share",
     "lmg",
     "make_fairness_scorer",

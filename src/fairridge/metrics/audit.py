@@ -5,37 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table, warn_of_order
 from fairridge.metrics.adjusted import adjusted_differences, crossed_columns
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.bands import weighted_quantiles
 from fairridge.metrics.concordance import area_under_curve
 from fairridge.metrics.dependence_shares import sensitive_span
-from fairridge.metrics.distances import INCOMPARABLE, Distances, SortedScores
+from fairridge.metrics.distances import SortedScores
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     CalibrationBin,
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
-from fairridge.metrics.intervals import (
-    Estimate,
-    mean_interval,
-    rate_interval,
-    ratio_of_totals,
-)
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping, groupings, indicator_columns
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
     GivenKind,
-    Kind,
     Outcomes,
     class_probabilities,
     read_outcomes,
@@ -313,10 +310,19 @@ def compare_groups(
     one bound only, or nowhere: how scores rank, calibration by tenth, what S explains,
     precision, errors, totals of classes, and intervals of the lowest ratios.
     """
-    weight = outcomes.weight
-    ordered, tenths = SortedScores(outcomes.score, weight), None if brief else _tenths(outcomes)
-    case = _AuditInputs(outcomes, ordered, tenths, confidence, *sizes, outcomes.amounts)
+    case = _Comparison(outcomes, confidence, *sizes, brief)
+    ordered = SortedScores(outcomes.score, outcomes.weight)
     strongest, attribution = _dependence(rows, outcomes, brief)
+    parts = (Grouping.everyone(len(outcomes.score)), *rows.partitions)
+    (overall,), *groups = case.measures(parts)
+    tenths, *calibration = case.calibration(parts)
+    attributes = []
+    for part, found, bins, position in zip(
+        rows.partitions, groups, calibration, references, strict=True
+    ):
+        apart = ordered.of_groups(part, position)
+        far = [replace(g, distances=d) for g, d in zip(found, apart, strict=True)]
+        attributes.append(case.attribute(part, far, position, bins))
     return Audit(
         kind=outcomes.kind,
         positive=outcomes.positive,
@@ -324,10 +330,10 @@ def compare_groups(
         threshold=outcomes.threshold,
         confidence=confidence,
         small=case.small,
-        overall=_measures(case, "", "all", outcomes),
-        attributes=tuple(map(partial(_attribute, case), rows.partitions, references)),
+        overall=overall,
+        attributes=tuple(attributes),
         **({} if brief else _shares(rows, outcomes, confidence, eta)),
-        tenths=() if tenths is None else tuple(_calibration(case, "", "all", outcomes, tenths)),
+        tenths=tenths,
         strongest=strongest,
         attribution=attribution,
         top=outcomes.top,
@@ -355,8 +361,9 @@ def compare_crossed(
     partition: Grouping, outcomes: Outcomes, confidence: float, small: int
 ) -> AttributeAudit:
     """Compare groups of a partition by rates and means alone; see `audit`."""
-    case = _AuditInputs(outcomes, None, None, confidence, small, 0.0, outcomes.amounts)
-    return _attribute(case, partition, None)
+    case = _Comparison(outcomes, confidence, small, 0.0, brief=True)
+    (groups,) = case.measures((partition,))
+    return case.attribute(partition, groups, None, ())
 
 
 def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0.0) -> None:
@@ -384,129 +391,156 @@ def _warn_of_ranking(outcomes: Outcomes) -> None:
 
 
 @dataclass(frozen=True)
-class _AuditInputs:
-    """What every group is measured by: outcomes, scores in order, and tenths of the scores."""
+class _Comparison:
+    """Compares groups of rows by their outcomes."""
 
     outcomes: Outcomes
-    ordered: SortedScores | None  # None if distances are left out
-    tenths: Integers | None  # None for a brief comparison
     confidence: float
     small: int
     minimum_share: float
-    amounts: bool
+    brief: bool
 
+    def measures(self, partitions: Sequence[Grouping]) -> Iterator[list[GroupMeasures]]:
+        """Yield what is measured in every group, one partition after the other."""
+        columns = self._columns()
+        table = GroupTable.of(partitions, self.outcomes.weight, *columns.values())
+        measured: dict[str, Sequence[Any]] = {}
+        for k, (name, column) in enumerate(columns.items()):
+            estimates = table.rates if column.dtype == bool else table.averages
+            measured[name] = estimates(k, self.confidence)
+        measured |= self._totals(table, list(columns)) | self._conditional_rates(partitions)
+        measured |= self._rankings(partitions)
+        shares = table.weights / self.outcomes.weight.sum()
+        attributes = [part.attribute for part in partitions for _ in part.labels]
+        labels = [label for part in partitions for label in part.labels]
+        fields: dict[str, Sequence[Any]] = {
+            "attribute": attributes,
+            "group": labels,
+            "count": table.counts.tolist(),
+            "share": shares.tolist(),
+            "small": ((table.counts < self.small) | (shares < self.minimum_share)).tolist(),
+            **measured,
+        }
+        rows = zip(*fields.values(), strict=True)
+        found = (GroupMeasures(**dict(zip(fields, row, strict=True))) for row in rows)
+        for part in partitions:
+            yield list(islice(found, len(part.labels)))
 
-def _attribute(case: _AuditInputs, partition: Grouping, reference: int | None) -> AttributeAudit:
-    name, labels, slices = partition.attribute, partition.labels, partition.slices
-    # Put together once, the rows of a group are a slice, and need no search in all rows.
-    together = case.outcomes.take(partition.order)
-    parts = [together.take(rows) for rows in slices]
-    apart = [INCOMPARABLE] * len(labels)
-    if case.ordered is not None:
-        apart = case.ordered.of_groups(partition, reference)
-    tenths: list[CalibrationBin] = []
-    if case.tenths is not None:
-        of_rows = case.tenths[partition.order]
-        for label, part, rows in zip(labels, parts, slices, strict=True):
-            tenths += _calibration(case, name, label, part, of_rows[rows])
-    return AttributeAudit.of(
-        name,
-        tuple(map(partial(_measures, case, name), labels, parts, apart)),
-        reference,
-        tuple(tenths),
-        case.confidence,
-        case.amounts,
-        brief=case.tenths is None,
-    )
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """Return what groups have means or rates of, by the names of these."""
+        outcomes = self.outcomes
+        columns: dict[str, NDArray[Any]] = {"mean_prediction": outcomes.score}
+        if outcomes.response is not None:
+            columns["mean_response"] = _observed(outcomes)
+            columns["calibration"] = outcomes.response - outcomes.score
+        if outcomes.selected is not None:
+            columns["selection_rate"] = outcomes.selected
+        if outcomes.brier is not None:
+            columns["brier"] = outcomes.brier
+        return columns
 
-
-def _measures(
-    case: _AuditInputs,
-    attribute: str,
-    label: str,
-    outcomes: Outcomes,
-    apart: Distances = INCOMPARABLE,
-) -> GroupMeasures:
-    confidence = case.confidence
-    weight, score, response = outcomes.weight, outcomes.score, outcomes.response
-    brief = case.tenths is None
-    measured: dict[str, Any] = _rates(outcomes, confidence, brief)
-    if response is not None:
-        error = response - score
-        measured["mean_response"] = _response(outcomes.kind, response, weight, confidence)
-        measured["calibration"] = mean_interval(error, weight, confidence)
-        if case.amounts or (outcomes.kind == "classification" and not brief):
-            totals = ratio_of_totals(score, response, weight, confidence)
-            measured["predicted_over_observed"] = totals
-        if not brief:
-            measured["rmse"] = float(np.sqrt(np.average(error**2, weights=weight)))
-        if outcomes.kind == "classification" and not outcomes.labels and not brief:
-            measured["ranking"] = ranking(response > 0.0, score, weight, confidence)
-    if outcomes.brier is not None:
-        measured["brier"] = mean_interval(outcomes.brier, weight, confidence)
-    share = float(weight.sum() / case.outcomes.weight.sum())
-    return GroupMeasures(
-        attribute=attribute,
-        group=label,
-        count=len(score),
-        share=share,
-        small=len(score) < case.small or share < case.minimum_share,
-        mean_prediction=mean_interval(score, weight, confidence),
-        distances=apart,
-        **measured,
-    )
-
-
-def _response(kind: Kind, response: Floats, weight: Floats, confidence: float) -> Estimate:
-    if kind == "classification":
-        return rate_interval(response > 0.0, weight, confidence)
-    return mean_interval(response, weight, confidence)
-
-
-def _rates(outcomes: Outcomes, confidence: float, brief: bool) -> dict[str, Estimate]:
-    """Return selection rate, true and false positive rates, and precision, as far as defined.
-
-    Precision is left out of a brief comparison.
-    """
-    if outcomes.selected is None:
-        return {}
-    selected, weight = outcomes.selected, outcomes.weight
-    shares = {"selection_rate": (selected, weight)}
-    if outcomes.kind == "classification" and outcomes.response is not None:
-        true = outcomes.wanted
-        # Rows of weight zero are absent, and need not be taken out.
-        shares["true_positive_rate"] = selected, weight * true
-        shares["false_positive_rate"] = selected, weight * ~true
-        if not brief:
-            shares["precision"] = true, weight * selected
-    return {name: rate_interval(*share, confidence) for name, share in shares.items()}
-
-
-def _tenths(outcomes: Outcomes) -> Integers:
-    """Cut the rows at tenths of the predictions; equal predictions stay together."""
-    levels = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS
-    edges = np.unique(weighted_quantiles(outcomes.score, outcomes.weight, levels))
-    return np.searchsorted(edges, outcomes.score, side="left")
-
-
-def _calibration(
-    case: _AuditInputs, attribute: str, label: str, outcomes: Outcomes, tenths: Integers
-) -> Iterator[CalibrationBin]:
-    """Compare responses of a group with predictions within the same tenths of all predictions."""
-    if outcomes.response is None:
-        return
-    for k in np.unique(tenths):
-        here = tenths == k
-        score, weight = outcomes.score[here], outcomes.weight[here]
-        yield CalibrationBin(
-            attribute,
-            label,
-            float(score.min()),
-            float(score.max()),
-            len(score),
-            float(np.average(score, weights=weight)),
-            _response(outcomes.kind, outcomes.response[here], weight, case.confidence),
+    def _totals(self, table: GroupTable, names: list[str]) -> dict[str, Sequence[Any]]:
+        """Return ratios of predicted and observed totals, and root mean squares of errors."""
+        if "calibration" not in names:
+            return {}
+        found: dict[str, Sequence[Any]] = {}
+        predicted, observed, error = map(
+            names.index, ("mean_prediction", "mean_response", "calibration")
         )
+        classes = self.outcomes.kind == "classification"
+        if self.outcomes.amounts or (classes and not self.brief):
+            found["predicted_over_observed"] = table.totals(
+                predicted, observed, error, self.confidence
+            )
+        if not self.brief:
+            squares = table.squares[error] / table.weights + table.means[error] ** 2
+            found["rmse"] = np.sqrt(squares).tolist()
+        return found
+
+    def _conditional_rates(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
+        """Return true and false positive rates and precision, where classes are known."""
+        outcomes = self.outcomes
+        selected, weight = outcomes.selected, outcomes.weight
+        known = outcomes.kind == "classification" and outcomes.response is not None
+        if selected is None or not known:
+            return {}
+        true = outcomes.wanted
+        shares = {
+            "true_positive_rate": (selected, true),
+            "false_positive_rate": (selected, ~true),
+        }
+        if not self.brief:
+            shares["precision"] = (true, selected)
+        return {
+            name: GroupTable.of(partitions, weight * among, column).rates(0, self.confidence)
+            for name, (column, among) in shares.items()
+        }
+
+    def _rankings(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
+        """Return how well scores separate the classes in every group."""
+        outcomes = self.outcomes
+        classes = outcomes.kind == "classification" and outcomes.response is not None
+        if self.brief or not classes or outcomes.labels:
+            return {}
+        found = []
+        for part in partitions:
+            # Put together once, the rows of a group are a slice, and need no search in all rows.
+            together = outcomes.take(part.order)
+            for rows in part.slices:
+                own = together.take(rows)
+                found.append(ranking(_observed(own), own.score, own.weight, self.confidence))
+        return {"ranking": found}
+
+    def attribute(
+        self,
+        partition: Grouping,
+        groups: list[GroupMeasures],
+        reference: int | None,
+        calibration: tuple[CalibrationBin, ...],
+    ) -> AttributeAudit:
+        """Compare the groups of an attribute."""
+        return AttributeAudit.of(
+            partition.attribute,
+            tuple(groups),
+            reference,
+            calibration,
+            self.confidence,
+            self.outcomes.amounts,
+            brief=self.brief,
+        )
+
+    def calibration(self, partitions: Sequence[Grouping]) -> list[tuple[CalibrationBin, ...]]:
+        """Compare responses with predictions of every group within tenths of all predictions.
+
+        Equal predictions stay together.
+        """
+        outcomes = self.outcomes
+        if self.brief or outcomes.response is None:
+            return [()] * len(partitions)
+        score, weight = outcomes.score, outcomes.weight
+        levels = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS
+        edges = np.unique(weighted_quantiles(score, weight, levels))
+        tenths = Grouping("", ("",) * (len(edges) + 1), np.searchsorted(edges, score, side="left"))
+        found, observed = [], _observed(outcomes)
+        for part in partitions:
+            cells = part.within(tenths)
+            table = GroupTable.of([cells], weight, score, observed)
+            estimates = table.rates if observed.dtype == bool else table.averages
+            low, high = np.full((2, len(cells.labels)), np.inf)
+            np.minimum.at(low, cells.codes, score)
+            np.minimum.at(high, cells.codes, -score)
+            columns = (c.tolist() for c in (low, -high, table.counts, table.means[0]))
+            rows = zip(cells.labels, *columns, estimates(1, self.confidence), strict=True)
+            bins = (CalibrationBin(part.attribute, *row) for row in rows)
+            found.append(tuple(one for one in bins if one.count))
+        return found
+
+
+def _observed(outcomes: Outcomes) -> NDArray[Any]:
+    """Return responses: numbers, or whether rows are of the positive class."""
+    assert outcomes.response is not None
+    classes = outcomes.kind == "classification"
+    return outcomes.response > 0.0 if classes else outcomes.response
 
 
 def _dependence(

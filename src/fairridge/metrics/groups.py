@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data import Design, Levels, Table
-from fairridge.data.columns import MISSING
-
-# Groups of a numeric attribute.
-BINS = 4
-# Rows that are looked at first.
-FIRST_LOOK_ROWS = 1000
+from fairridge.data import Design, Encoding, Indicators, Levels, Piece, Table
+from fairridge.data.columns import MISSING, CategoricalColumn
+from fairridge.engines import columns_in_threads
+from fairridge.metrics.bands import BINS, Bands
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,7 @@ class Grouping:
     attribute : str
         Name of the sensitive attribute, or of several, joined by "×".
     labels : tuple of str
-        Names of the groups, each with at least one row.
+        Names of the groups.
     codes : ndarray of shape (n,)
         Group of every row.
     """
@@ -38,6 +33,11 @@ class Grouping:
     attribute: str
     labels: tuple[str, ...]
     codes: Integers
+
+    @classmethod
+    def everyone(cls, n_rows: int, label: str = "all") -> Grouping:
+        """Return all rows as one group, of no attribute."""
+        return cls("", (label,), np.zeros(n_rows, dtype=np.intp))
 
     @cached_property
     def order(self) -> Integers:
@@ -49,6 +49,16 @@ class Grouping:
         """Where each group is in that order."""
         ends = np.cumsum(np.bincount(self.codes, minlength=len(self.labels))).tolist()
         return tuple(map(slice, [0, *ends[:-1]], ends))
+
+    def take(self, rows: Integers) -> Grouping:
+        """Return the groups of some of the rows."""
+        return Grouping(self.attribute, self.labels, self.codes[rows])
+
+    def within(self, other: Grouping) -> Grouping:
+        """Return the parts of these groups by another partition, one group after the other."""
+        size = len(other.labels)
+        labels = tuple(label for label in self.labels for _ in range(size))
+        return Grouping(self.attribute, labels, self.codes * size + other.codes)
 
 
 def sensitive_table(design: Design, X: Table, S: Table | None) -> Table:
@@ -111,27 +121,6 @@ def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int,
     return np.column_stack(columns), names, owners
 
 
-def weighted_quantiles(values: Floats, weight: Floats, levels: Sequence[float] | Floats) -> Floats:
-    """Return the smallest values whose weighted distribution function reaches the levels."""
-    n = len(values)
-    if (weight == weight[:1]).all():  # to find a few of n values is faster than to sort them
-        places = np.ceil(np.asarray(levels) * n * (1.0 - 1e-12)).astype(np.intp) - 1
-        places = np.clip(places, 0, n - 1)
-        return np.partition(values, places)[places]
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order])
-    # A level that is met exactly must be found in spite of rounding.
-    wanted = np.asarray(levels) * reached[-1] * (1.0 - 1e-12)
-    return values[order][np.minimum(np.searchsorted(reached, wanted), len(values) - 1)]
-
-
-def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
-    """Return the largest value of every group but the last, if numbers are cut at quantiles."""
-    inner = weighted_quantiles(values, weight, np.arange(1, bins) / bins)
-    # Many equal values make quantiles coincide, or reach the end: fewer groups then.
-    return np.unique(np.minimum(inner, values[values < values.max()].max()))
-
-
 def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
     name, column = table.label(k), table.column(k)
     if isinstance(column, Levels):
@@ -145,7 +134,8 @@ def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
                 f"sensitive attribute {name!r} contains infinity; drop those rows, or correct them."
             )
         there = ~np.isnan(numbers)
-        labels, codes = _of_numbers(column[there], weight[there], bins)
+        cut = Bands.of(column[there], weight[there], bins)
+        labels, codes = cut.labels, cut.codes(column[there])
     return Grouping(name, *_with_missing(labels, codes, there))
 
 
@@ -162,54 +152,34 @@ def _with_missing(
     return labels, found
 
 
-def numeric_grouping(name: str, values: Floats, weight: Floats, bins: int = BINS) -> Grouping:
-    """Partition rows by numbers, none of which is missing."""
-    return Grouping(name, *_of_numbers(values, weight, bins))
+def encoded_groupings(
+    pieces: Sequence[Piece], encoding: Encoding, weight: Floats, bands: Sequence[Bands] = ()
+) -> list[Grouping]:
+    """Group encoded rows by each attribute as `groupings` does; products of columns come last.
 
-
-def _of_numbers(
-    column: NDArray[Any], weight: Floats, bins: int
-) -> tuple[tuple[str, ...], Integers]:
-    """Return names and codes of groups of numbers: values, or intervals of equal weight."""
-    distinct = _distinct_values(column, max(bins, 2))
-    if distinct is not None:
-        values, codes = distinct
-        return tuple(_distinct(values.tolist()).values()), codes
-    numbers = column.astype(np.float64)
-    edges = quantile_edges(numbers, weight, bins)
-    ends = [float(numbers.min()), *edges.tolist(), float(numbers.max())]
-    text = _distinct(ends)
-    labels = tuple(
-        f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
-    )
-    return labels, np.searchsorted(edges, numbers, side="left")
-
-
-def _distinct_values(column: NDArray[Any], most: int) -> tuple[NDArray[Any], Integers] | None:
-    """Return the values of a column and their codes, as `np.unique` does; None if they are many.
-
-    Values of the first rows are mostly all there are: to look them up is faster than to sort.
+    Numbers are cut at their own values unless `bands` say where.
     """
-    values = np.unique(column[:FIRST_LOOK_ROWS])
-    if len(values) > most:
-        return None
-    codes = np.zeros(len(column), dtype=np.intp)
-    for value in values[1:]:
-        codes += column >= value
-    if not np.array_equal(values[codes], column):
-        values, codes = np.unique(column, return_inverse=True)
-    return (values, codes) if len(values) <= most else None
+    first = np.cumsum([0, *(column.width for column in encoding.columns)]).tolist()
+    own = dict(zip(first, encoding.columns, strict=False))
+    attributes: list[Callable[[], Grouping]] = []
+    place, given = 0, iter(bands)
+    for piece in pieces:
+        if isinstance(piece, Indicators):
+            column = cast(CategoricalColumn, own[place])
+            levels = list(map(str, column.levels))
+            labels = (levels.pop(column.base), *levels)
+            attributes.append(partial(Grouping, column.name, labels, piece.codes + 1))
+        else:
+            for name, values in zip(encoding.names[place:], piece.values.T, strict=False):
+                attributes.append(partial(_banded, name, values, weight, next(given, None)))
+        place += piece.width
+    return columns_in_threads(lambda attribute: attribute(), attributes, len(weight))
 
 
-def _distinct(numbers: Sequence[float]) -> dict[float, str]:
-    """Write numbers with as few digits as keep them apart."""
-    if not any(isinstance(number, float) for number in numbers):
-        return {number: str(number) for number in numbers}
-    for digits in range(3, 18):
-        text = {number: f"{number:.{digits}g}" for number in numbers}
-        if len(set(text.values())) == len(text):
-            return text
-    return text
+def _banded(name: str, values: Floats, weight: Floats, bands: Bands | None) -> Grouping:
+    """Group rows by numbers."""
+    bands = bands or Bands.of(values, weight)
+    return Grouping(name, bands.labels, bands.codes(values))
 
 
 def crossing(parts: Sequence[Grouping]) -> Grouping:

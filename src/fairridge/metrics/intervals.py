@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from fairridge._typing import Booleans, Floats, Integers
-from fairridge.engines import columns_in_threads
+from fairridge._typing import Booleans, Floats
 
 NAN = float("nan")
 # Confidence of intervals that nobody has chosen another one for.
@@ -75,8 +72,23 @@ def rate_interval(hits: Booleans, weight: Floats, confidence: float) -> Estimate
     if n == 0.0:
         return UNDEFINED
     p = min(float((weight * hits).sum() / weight.sum()), 1.0)  # faster than to pick the hits
-    low, high = wilson_limits(np.array(p), np.array(n), float(ndtri(0.5 + confidence / 2.0)))
-    return Estimate(p, float(low), float(high), n)
+    return rate_estimates(np.array([p]), np.array([n]), confidence)[0]
+
+
+def rate_estimates(p: Floats, n: Floats, confidence: float) -> list[Estimate]:
+    """Return shares p of n rows with Wilson's score intervals; see `rate_interval`."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = wilson_limits(p, n, float(ndtri(0.5 + confidence / 2.0)))
+    return _estimates(p, low, high, n)
+
+
+def _estimates(
+    value: Floats, low: Floats, high: Floats, n: Floats, error: Floats | None = None
+) -> list[Estimate]:
+    """Put estimates together; those of no rows are undefined."""
+    columns = (value, low, high, n) if error is None else (value, low, high, n, error)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [Estimate(*row) if row[3] > 0.0 else UNDEFINED for row in rows]
 
 
 def wilson_limits(p: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
@@ -96,93 +108,59 @@ def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate
         return UNDEFINED
     total = weight.sum()
     mean = float((weight * values).sum() / total)
-    if n <= 1.0 + 1e-9:
-        return Estimate(mean, size=n)
-    variance = float((weight * (values - mean) ** 2).sum() / total) * n / (n - 1.0)
-    error = float(np.sqrt(variance / n))
+    variance = float((weight * (values - mean) ** 2).sum() / total)
+    return mean_estimates(np.array([mean]), np.array([variance]), np.array([n]), confidence)[0]
+
+
+def mean_estimates(mean: Floats, variance: Floats, n: Floats, confidence: float) -> list[Estimate]:
+    """Return means with Student's intervals, from variances (divisor n) and numbers of rows."""
+    error = _standard_error(variance, n)
     half = _half_width(n, error, confidence)
-    return Estimate(mean, mean - half, mean + half, n, error)
+    return _estimates(mean, mean - half, mean + half, n, error)
 
 
-def _half_width(n: float, error: float, confidence: float) -> float:
-    """Return a quantile of t times an error.
+def _standard_error(variance: Floats, n: Floats) -> Floats:
+    """Return the standard errors of means; NaN for a single row."""
+    free = np.where(n > 1.0 + 1e-9, n - 1.0, NAN)
+    return np.asarray(np.sqrt(variance / free))
+
+
+def _half_width(n: Floats, error: Floats, confidence: float) -> Floats:
+    """Return quantiles of t times errors.
 
     The quantile can be infinite for hardly more than one row; without an error the width is zero.
     """
-    return float(stdtrit(n - 1.0, 0.5 + confidence / 2.0)) * error if error > 0.0 else 0.0
+    quantile = stdtrit(np.where(n > 1.0, n - 1.0, NAN), 0.5 + confidence / 2.0)
+    return np.multiply(quantile, error, out=np.array(error), where=error != 0.0)
 
 
-def ratio_of_totals(
-    predicted: Floats, observed: Floats, weight: Floats, confidence: float
-) -> Estimate:
-    """Σ w predicted / Σ w observed, with an interval by the delta method on the log scale.
+def total_estimates(
+    means: Floats, variances: Floats, n: Floats, confidence: float
+) -> list[Estimate]:
+    """Return Σ w predicted / Σ w observed with intervals by the delta method on the log scale.
 
-    With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ). A ratio
-    of zero has no interval. Undefined unless responses add up to more than zero, and predictions
-    to no less.
+    With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ). Its
+    variance follows from those of both columns and of e = observed − predicted:
+    VAR(p − R·o) = (1 − R)(VAR(p) − R·VAR(o)) + R·VAR(e). A ratio of zero has no interval.
+    Undefined unless responses add up to more than zero, and predictions to no less.
+
+    Parameters
+    ----------
+    means, variances : ndarray of shape (3, G)
+        Of predictions, of observations, and of their difference.
+    n : ndarray of shape (G,)
+        Effective numbers of rows.
+    confidence : float
+        Level of the intervals.
     """
-    if effective_size(weight) == 0.0:
-        return UNDEFINED
-    expected, total = (float(np.average(x, weights=weight)) for x in (predicted, observed))
-    if expected < 0.0 or not total > 0.0:
-        return UNDEFINED
-    if expected == 0.0:
-        return Estimate(0.0)
-    ratio = expected / total
-    found = mean_interval((predicted - ratio * observed) / expected, weight, confidence)
+    predicted, observed, _ = means
+    defined = (observed > 0.0) & (predicted >= 0.0)
+    ratio = np.divide(predicted, observed, out=np.full(len(n), NAN), where=defined)
+    of_p, of_o, of_error = variances
+    spread = np.maximum((1.0 - ratio) * (of_p - ratio * of_o) + ratio * of_error, 0.0)
+    positive = np.where(predicted > 0.0, predicted, NAN)
+    error = _standard_error(spread, n) / positive
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
-        low, high = (ratio * float(np.exp(end)) for end in (found.low, found.high))
-    return Estimate(ratio, low, high, found.size, ratio * found.error)
-
-
-def ratios_of_totals(
-    predicted: Floats,
-    observed: Floats,
-    weight: Floats,
-    confidence: float,
-    partitions: Sequence[tuple[Integers, int]],
-) -> list[list[Estimate]]:
-    """Return `ratio_of_totals` of each part of some partitions: codes, and how many there are.
-
-    With R the ratio, (predicted − R·observed)² has the mean E[p²] − 2R E[po] + R²E[o²], so sums
-    suffice.
-    """
-    unit = weight / weight.max()
-    largest = max(float(np.abs(each).max()) for each in (predicted, observed))
-    if largest > 0.0:  # squares overflow otherwise, and ratios have no unit
-        predicted, observed = predicted / largest, observed / largest
-    of_p, of_o = unit * predicted, unit * observed
-    rows = (unit, unit * unit, of_p, of_o, of_p * predicted, of_p * observed, of_o * observed)
-
-    def sums(partition: tuple[Integers, int]) -> Floats:
-        codes, size = partition
-        if size == 1:
-            return np.array([[row.sum()] for row in rows])
-        return np.array([np.bincount(codes, row, size) for row in rows])
-
-    of_parts = np.concatenate(columns_in_threads(sums, partitions, len(weight)), axis=1)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        estimates = _ratios_of(of_parts, confidence)
-    found = [Estimate(*numbers) for numbers in estimates.T.tolist()]
-    places = [(codes, code) for codes, size in partitions for code in range(size)]
-    for k in np.flatnonzero(~np.isfinite(estimates).all(axis=0)).tolist():
-        mine = places[k][0] == places[k][1]
-        found[k] = ratio_of_totals(predicted[mine], observed[mine], weight[mine], confidence)
-    every = iter(found)
-    return [list(islice(every, size)) for _, size in partitions]
-
-
-def _ratios_of(sums: Floats, confidence: float) -> Floats:
-    """Return ratio, ends, size and error of every group; not finite where sums do not suffice.
-
-    `sums` are Σ w, Σ w², Σ w p, Σ w o, Σ w p², Σ w po and Σ w o², of shape (7, groups).
-    """
-    w, ww, p, o, pp, po, oo = sums
-    n, ratio = w * w / ww, p / o
-    squares = np.maximum(pp - 2.0 * ratio * po + ratio**2 * oo, 0.0) * w / (p * p)
-    error = np.sqrt(squares / np.where(n > 1.0 + 1e-9, n - 1.0, np.nan))
-    change = np.exp(np.where(error > 0.0, stdtrit(n - 1.0, 0.5 + confidence / 2.0) * error, error))
-    known = (p * p > 0.0) & (o * o > 0.0)
-    return np.array(
-        [ratio, ratio / change, ratio * change, n, np.where(known, ratio * error, np.nan)]
-    )
+        change = np.exp(_half_width(n, error, confidence))
+        found = _estimates(ratio, ratio / change, ratio * change, n, ratio * error)
+    return [one if one.value > 0.0 else Estimate(one.value) for one in found]

@@ -4,15 +4,16 @@
 - Differences: Newcombe's (1998) hybrid of Wilson's intervals.
 - Means: Welch's.
 
-Weighted rows count with their effective number: as many rows as would give a
-share the same variance, p(1 − p)/v with v the sandwich variance of the weighted
+Groups come as `judged_estimates`. Weighted rows count with their effective number: as many rows as
+would give a share the same variance, p(1 − p)/v with v the sandwich variance of the weighted
 mean (Korn and Graubard 1998), and at most Kish's (Σw)²/Σw². With equal weights
 that is the number of rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,72 +21,65 @@ from scipy.stats import norm, t
 
 from fairridge._typing import Floats
 from fairridge.metrics.contrasts import newcombe_limits, rate_ratio, ratio_variance
-from fairridge.metrics.intervals import Estimate, effective_size
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import Estimate
 
 
-@dataclass(frozen=True)
-class Part:
-    """Values of one group."""
-
-    n_rows: int  # number of rows
-    size: float  # Kish's effective number, which is smaller if weights differ
-    mean: float  # their weighted mean
-    error: float  # squared standard error of the mean, without the factor n/(n − 1)
-    name: str = ""  # the group
-    attribute: str = ""  # the attribute that it is a group of
-    share: float = 1.0  # of the weight of all rows, whether or not they are looked at
-
-    @property
-    def size_as_share(self) -> float:
-        """Effective number of rows for the test of a share."""
-        if not self.error > 0.0:
-            return self.size
-        return min(self.size, self.mean * (1.0 - self.mean) / self.error)
-
-    def times(self, factor: float) -> Part:
-        """Return the same values in so many times as many rows."""
-        return replace(
-            self,
-            n_rows=int(np.ceil(self.n_rows * factor)),
-            size=self.size * factor,
-            error=self.error / factor,
-        )
+def judged_estimates(
+    groupings: Sequence[Grouping], weight: Floats, values: Floats
+) -> tuple[GroupTable, list[Estimate]]:
+    """Return the mean of every group, with Kish's number of rows and the sandwich error."""
+    unit = weight / weight.max(initial=1.0)
+    table, squared = (GroupTable.of(groupings, w, values) for w in (unit, unit**2))
+    about_mean = squared.squares + squared.weights * (squared.means - table.means) ** 2
+    n = table.sizes
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(about_mean[0]) / table.weights * np.sqrt(n / (n - 1.0))
+    columns = (column.tolist() for column in (table.means[0], n, error))
+    rows = zip(*columns, strict=True)
+    return table, [Estimate(mean, size=size, error=each) for mean, size, each in rows]
 
 
-def part_of(values: Floats, weight: Floats, name: str = "", attribute: str = "") -> Part:
-    """Summarize the values of one group; rows of weight zero are absent."""
-    there = weight > 0.0
-    values, weight = values[there], weight[there]
-    total = float(weight.sum())
-    mean = float(weight @ values) / total
-    error = float(weight**2 @ (values - mean) ** 2) / total**2
-    return Part(len(values), effective_size(weight), mean, error, name, attribute)
+def with_more_rows(group: Estimate, factor: float) -> Estimate:
+    """Return the same values in so many times as many rows."""
+    n = group.size
+    error = group.error * float(np.sqrt((n - 1.0) / (factor * n - 1.0)))
+    return replace(group, size=n * factor, error=error)
 
 
-def ratio_p_value(first: Part, second: Part, ratio: float) -> float:
+def size_as_share(group: Estimate) -> float:
+    """Return the effective number of rows for the test of a share."""
+    n = group.size
+    if not group.error > 0.0:
+        return n
+    return min(n, group.value * (1.0 - group.value) * n / (n - 1.0) / group.error**2)
+
+
+def ratio_p_value(first: Estimate, second: Estimate, ratio: float) -> float:
     """Test H₀: p₁/p₂ ≤ ratio against p₁/p₂ > ratio.
 
     The variance is that of the proportions that are likeliest under H₀.
     """
     variance = float(ratio_variance(*_shares(first, second), np.asarray(ratio)))
-    gap = first.mean - ratio * second.mean
+    gap = first.value - ratio * second.value
     return float(norm.sf(gap / np.sqrt(variance))) if variance > 0.0 else float(gap <= 0.0)
 
 
-def ratio_limits(first: Part, second: Part, level: float) -> tuple[float, float]:
+def ratio_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
     """Return the ends of the score interval of p₁/p₂, each wrong with probability `level`."""
-    one, other = (Estimate(part.mean, size=part.size_as_share) for part in (first, second))
+    one, other = (replace(group, size=size_as_share(group)) for group in (first, second))
     ends = rate_ratio(one, other, 1.0 - 2.0 * level)
     return ends.low, ends.high
 
 
-def difference_p_value(first: Part, second: Part, maximum: float) -> float:
+def difference_p_value(first: Estimate, second: Estimate, maximum: float) -> float:
     """Test H₀: |p₁ − p₂| ≥ maximum against |p₁ − p₂| < maximum.
 
     Two one-sided tests, the larger p-value: the smallest level at which
     Newcombe's interval lies within ±maximum.
     """
-    if abs(first.mean - second.mean) >= maximum:
+    if abs(first.value - second.value) >= maximum:
         return 1.0
 
     def outside(z: float) -> float:
@@ -98,39 +92,39 @@ def difference_p_value(first: Part, second: Part, maximum: float) -> float:
     return float(norm.sf(brentq(outside, 0.0, largest)))
 
 
-def difference_limits(first: Part, second: Part, level: float) -> tuple[float, float]:
+def difference_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
     """Return the ends of Newcombe's interval of p₁ − p₂, each wrong with probability `level`."""
     low, high = newcombe_limits(*_shares(first, second), float(norm.isf(level)))
     return float(low), float(high)
 
 
-def mean_gap_p_value(first: Part, second: Part, maximum: float) -> float:
+def mean_gap_p_value(first: Estimate, second: Estimate, maximum: float) -> float:
     """Test H₀: |mean₁ − mean₂| ≥ maximum by two one-sided Welch tests."""
-    gap = abs(first.mean - second.mean)
+    gap = abs(first.value - second.value)
     error, df = _welch(first, second)
     return float(t.sf((maximum - gap) / error, df)) if error > 0.0 else float(gap >= maximum)
 
 
-def mean_gap_limits(first: Part, second: Part, level: float) -> tuple[float, float]:
+def mean_gap_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
     """Return the ends of Welch's interval of mean₁ − mean₂, each wrong with probability `level`."""
     error, df = _welch(first, second)
     half = float(t.isf(level, df)) * error if error > 0.0 else 0.0
-    gap = first.mean - second.mean
+    gap = first.value - second.value
     return gap - half, gap + half
 
 
-def _welch(first: Part, second: Part) -> tuple[float, float]:
+def _welch(first: Estimate, second: Estimate) -> tuple[float, float]:
     """Return the standard error of a difference of means, and its degrees of freedom."""
     rows = np.array([first.size, second.size])
-    errors = np.array([first.error, second.error]) * rows / np.maximum(rows - 1.0, 1.0)
+    errors = np.array([first.error, second.error]) ** 2
     total = float(errors.sum())
     if total == 0.0:
         return 0.0, 1.0
     return float(np.sqrt(total)), float(total**2 / (errors**2 / np.maximum(rows - 1.0, 1.0)).sum())
 
 
-def _shares(first: Part, second: Part) -> tuple[Floats, Floats, Floats, Floats]:
+def _shares(first: Estimate, second: Estimate) -> tuple[Floats, Floats, Floats, Floats]:
     """Return both shares, and how many rows they are of, in effect."""
-    pairs = ((part.mean, part.size_as_share) for part in (first, second))
+    pairs = ((group.value, size_as_share(group)) for group in (first, second))
     (p1, n1), (p2, n2) = (map(np.asarray, pair) for pair in pairs)
     return p1, n1, p2, n2

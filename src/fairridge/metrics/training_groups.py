@@ -1,4 +1,4 @@
-"""What a fit shows of its dependence on S: shares of variance, and what they mean between groups.
+"""What a fit shows between groups: shares of variance and what they mean there, and totals.
 
 Let s be the 0/1 column of a group with the share p of the rows, μ what a model
 predicts, and COR their correlation. Then
@@ -14,18 +14,22 @@ variance of μ that S explains.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Encoding, MappedEncoding
 from fairridge.data.columns import CategoricalColumn
-from fairridge.engines import binary_columns
+from fairridge.engines import MemoryEngine, binary_columns
 from fairridge.fairness import MeanParity
+from fairridge.families.base import ClassFamily
 from fairridge.families.sums import PredictedMeans
-from fairridge.metrics.decisions import SMALL_GROUP_ROWS
+from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.models import Fit
 
 # What the numbers are called wherever they are shown; ratios have a class behind them.
@@ -36,6 +40,8 @@ DIFFERENCES = {
     "highest_group_mean": "Highest mean of a level",
     "adverse_impact_ratio": "Impact ratio",
 }
+# The name of all rows among groups.
+EVERYONE = "all rows"
 # Variance of means, relative to the square of their size, that is rounding.
 NEGLIGIBLE_VARIANCE = 1e-26
 
@@ -162,3 +168,66 @@ def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], 
     levels = np.array(rows).reshape(-1, len(every)).T
     # Empty levels, and a base that is empty but for rounding, are not groups.
     return numeric, levels[:, (levels[0] > 1e-12) & (levels[0] < 1.0 - 1e-12)]
+
+
+def total_ratios(
+    fit: Fit,
+    engine: MemoryEngine,
+    groupings: Sequence[Grouping],
+    classes: Any = None,
+) -> dict[str, dict[str, float]]:
+    """Return Σ w predicted / Σ w observed of all training rows and of each group.
+
+    Of several classes there is one for each. Groups of fewer than 30 rows are left out.
+
+    Parameters
+    ----------
+    fit : Fit
+        A model with means.
+    engine : MemoryEngine
+        All training rows.
+    groupings : sequence of Grouping
+        The groups by each attribute.
+    classes : ndarray or None
+        Labels of classes.
+
+    Returns
+    -------
+    dict of str to dict
+        `ratio`, and `low` and `high` of its 95 % interval (see `total_estimates`), by
+        ``all rows`` and ``attribute: group``, followed by `` → class`` of several classes.
+    """
+    predicted, observed = _totaled(fit, engine)
+    suffixes = [""] if predicted.shape[1] == 1 else [f" → {label}" for label in classes]
+    parts = [Grouping.everyone(len(predicted), EVERYONE), *groupings]
+    names = [EVERYONE, *(f"{g.attribute}: {label}" for g in groupings for label in g.labels)]
+    by_class = []
+    for p, o in zip(predicted.T, observed.T, strict=True):
+        table = GroupTable.of(parts, engine.weights, p, o, o - p)
+        by_class.append(table.totals(0, 1, 2, CONFIDENCE))
+    small = table.counts < SMALL_GROUP_ROWS
+    small[0] = False
+    return {
+        f"{name}{suffix}": {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+        for name, left_out, *ratios in zip(names, small, *by_class, strict=True)
+        for suffix, ratio in zip(suffixes, ratios, strict=True)
+        if not left_out and np.isfinite(ratio.value)
+    }
+
+
+def _totaled(fit: Fit, engine: MemoryEngine) -> tuple[Floats, Floats]:
+    """Return predictions and observations, one column per outcome, in units of the largest."""
+    basis, family = fit.basis, fit.family
+    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    eta = engine.scores(raw) + np.atleast_1d(fit.mean_intercept) - raw @ basis.center
+    eta = eta if engine.offset is None else eta + engine.offset[:, None]
+    response = engine.response[:, :1]
+    if family.reads == "numbers":
+        predicted = family.mean(family.to_contrasts(eta.T).T)
+        # Squares overflow otherwise, and ratios have no unit.
+        unit = max(float(np.abs(each).max()) for each in (predicted, response)) or 1.0
+        return predicted / unit, response / unit
+    probability = cast(ClassFamily, family).probabilities(eta)
+    observed = response == np.arange(probability.shape[1])
+    one = slice(1 if probability.shape[1] == 2 else 0, None)
+    return probability[:, one], observed[:, one]

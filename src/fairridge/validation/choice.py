@@ -28,7 +28,7 @@ from fairridge.metrics import (
     find_label,
     groupings,
 )
-from fairridge.metrics.decisions import SMALL_GROUP_ROWS
+from fairridge.metrics.group_table import SMALL_GROUP_ROWS
 from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.given_rows import ScoredRows
@@ -433,7 +433,7 @@ def _untested(
 ) -> Iterator[dict[str, Any]]:
     """Name groups of held-out rows that are too small, and those that have no such rows at all."""
     for part in rule.untested(held):
-        yield _group(part.attribute, part.name, int(part.size + 1e-9))
+        yield _group(part.attribute, part.name, int(part.mean.size + 1e-9))
     for theirs, ours in zip(rule.parts(own), rule.all_parts(held), strict=True):
         there = {part.name for part in ours}
         for part in theirs:

@@ -258,7 +258,7 @@ class _ComparisonData:
         data = self.data
         in_training = measures(fitted, data, adjusted=False)
         decided_by = self.folded.favorable, self.folded.threshold
-        in_training |= decision_rates(fitted, data, data.groups, data, *decided_by)
+        in_training |= decision_rates(fitted, data, data.groupings, data, *decided_by)
         for values in (in_training, *validated):
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0

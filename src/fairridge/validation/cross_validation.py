@@ -29,7 +29,7 @@ from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import traits_of
 from fairridge.estimators._training import Training, read_training
-from fairridge.metrics import Favorable, encoded_groups
+from fairridge.metrics import Favorable, encoded_groupings
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.sources import RowMoments, RowSource
 from fairridge.validation.decision_rates import DecisionRates, favorable_code
@@ -435,7 +435,9 @@ def _rates(
     """Return how decisions are compared, for models that decide."""
     if training.response.family.reads == "times" or not in_memory(training.engine):
         return None
-    groups = tuple(encoded_groups(training.unmapped or training.engine.rows))
+    pieces = (training.unmapped or training.engine.rows).sensitive
+    encoding, weight = training.design.sensitive.inner, training.engine.weights
+    groups = tuple(encoded_groupings(pieces, encoding, weight))
     code = favorable_code(favorable, training.response.classes)
     numbers = training.response.family.reads == "numbers"
     amounts = numbers and float(training.engine.response.min()) >= 0.0

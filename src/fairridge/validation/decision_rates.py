@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
-from fairridge.metrics import Decided, Favorable, GroupCodes, weighted_quantiles
+from fairridge.metrics import (
+    Favorable,
+    Grouping,
+    GroupTable,
+    compared_shares,
+    decision_gap,
+    decision_table,
+    impact_ratios,
+    weighted_quantiles,
+)
 
 # Measures of decisions beside their gap if an outcome is favorable.
 RATES = {
@@ -26,7 +35,7 @@ RATES = {
 class DecisionRates:
     """How decisions are compared between groups."""
 
-    groups: tuple[GroupCodes, ...]  # groups of the rows, by each attribute
+    groups: tuple[Grouping, ...]  # groups of the rows, by each attribute
     # Code of the favorable decision: a class, or for numbers 1 above the threshold and 0
     # otherwise. Without it decisions have a gap only.
     favorable: int | None = None
@@ -43,16 +52,15 @@ class DecisionRates:
         self, decided: Integers, truth: Integers, weight: Floats, n_classes: int
     ) -> dict[str, float]:
         """Compare decisions for classes: codes of the class that rows are given, and their own."""
-        counted = Decided.of(decided, self.groups, weight, n_classes)
-        rates = self._of(counted)
+        table = decision_table(self.groups, weight, decided, n_classes)
+        rates = self._of(table, decided, weight)
         if self.favorable is None:
             return rates
-        favored = truth == self.favorable
-        among = self.take(np.flatnonzero(favored)).groups
-        true = Decided.of(decided[favored], among, weight[favored], n_classes)
+        true = decision_table(self.groups, weight * (truth == self.favorable), decided, n_classes)
         # As in audits, a group is small by all of its rows.
-        lowest, highest = replace(true, counts=counted.counts).shares(self.favorable)
-        return rates | {"opportunity_difference": _largest(highest - lowest)}
+        shares = compared_shares(replace(true, counts=table.counts))
+        gaps = [np.ptp(share[self.favorable]) for share in shares]
+        return rates | {"opportunity_difference": _largest(gaps)}
 
     def threshold_of(self, response: Floats, weight: Floats) -> float | None:
         """Return what numbers are decided by: the threshold, or the median of the responses.
@@ -72,23 +80,22 @@ class DecisionRates:
         if threshold is None:
             return {}
         decided = (predicted > threshold).astype(np.intp)
-        return self._of(Decided.of(decided, self.groups, weight, 2))
+        return self._of(decision_table(self.groups, weight, decided, 2), decided, weight)
 
-    def _of(self, counted: Decided) -> dict[str, float]:
-        rates = {"decision_gap": counted.gap}
+    def _of(self, table: GroupTable, decided: Integers, weight: Floats) -> dict[str, float]:
+        rates = {"decision_gap": decision_gap(table)}
         if self.favorable is None:
             return rates
-        lowest, highest = counted.shares(self.favorable)
-        total = counted.weights[0].sum(axis=0)
+        shares = [share[self.favorable] for share in compared_shares(table)]
         return rates | {
-            "selection_rate": float(total[self.favorable] / total.sum()),
-            "lowest_selection_rate": -_largest(-lowest),
-            "highest_selection_rate": _largest(highest),
-            "adverse_impact_ratio": float(counted.impact_ratios[self.favorable]),
+            "selection_rate": float(np.average(decided == self.favorable, weights=weight)),
+            "lowest_selection_rate": -_largest([-share.min() for share in shares]),
+            "highest_selection_rate": _largest([share.max() for share in shares]),
+            "adverse_impact_ratio": float(impact_ratios(table)[self.favorable]),
         }
 
 
-def _largest(values: Sequence[float] | Floats) -> float:
+def _largest(values: Sequence[float]) -> float:
     return float(max(values, default=float("nan")))
 
 

@@ -30,7 +30,6 @@ from fairridge.data.pipelines import (
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.metrics import (
     Favorable,
-    GroupCodes,
     Grouping,
     groupings,
     sensitive_span,
@@ -128,13 +127,6 @@ class ForeignData:
         """Groups of the rows by each attribute."""
         return groupings(self.attributes, self.weights)
 
-    @property
-    def groups(self) -> tuple[GroupCodes, ...]:
-        """The group of every row by each attribute."""
-        return tuple(
-            GroupCodes(grouping.codes, len(grouping.labels)) for grouping in self.groupings
-        )
-
     def fitted(self, model: Any, r: float) -> Any:
         """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
         return at_bound(model, r).fit(self.X, self.y, **self.beside(model))
@@ -203,7 +195,7 @@ def foreign_fold(
 ) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
     train, test = (data.take(rows) for rows in fold)
-    groups = tuple(group.take(fold[1]) for group in data.groups)
+    groups = tuple(group.take(fold[1]) for group in data.groupings)
     by_bound = []
     for fitted in _fitted_each(model, train, bounds):
         of_train = measures(fitted, train, adjusted=False)
@@ -233,7 +225,7 @@ def _fitted_each(model: Any, train: ForeignData, bounds: Floats) -> Iterator[Any
 def decision_rates(
     model: Any,
     data: ForeignData,
-    groups: tuple[GroupCodes, ...],
+    groups: tuple[Grouping, ...],
     train: ForeignData,
     favorable: Favorable | None,
     threshold: float | None = None,

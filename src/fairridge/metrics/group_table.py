@@ -1,0 +1,195 @@
+"""What rows amount to by group: how many they are, their weight, and means of numbers.
+
+Whatever compares groups is a function of such a table: rates and gaps of decisions, means, ratios,
+calibration, totals, rules. Tables of batches add, so that rows in files have the numbers of the
+same rows in memory. Distances between distributions need sorted scores, and stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairridge._typing import Floats, Integers
+from fairridge.engines import columns_in_threads
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import (
+    Estimate,
+    mean_estimates,
+    rate_estimates,
+    total_estimates,
+)
+
+# Rows below which a group says too little to be compared with others.
+SMALL_GROUP_ROWS = 30
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """Rows, weights, and means and squares of columns, by group; with those of other rows it adds.
+
+    The groups of all attributes follow each other. Rows of weight zero are absent, and a group
+    without rows has means of NaN.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        Names of the attributes.
+    labels : tuple of tuple of str
+        Names of the groups, by attribute.
+    counts : ndarray of shape (G,)
+        Rows.
+    weights : ndarray of shape (G,)
+        Sums of their weights.
+    sizes : ndarray of shape (G,)
+        Kish's effective numbers of rows, (Σw)²/Σw².
+    means : ndarray of shape (k, G)
+        Weighted means of the columns; of true and false these are rates.
+    squares : ndarray of shape (k, G)
+        Σ w (v − mean)².
+    """
+
+    attributes: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    counts: Integers
+    weights: Floats
+    sizes: Floats
+    means: Floats
+    squares: Floats
+
+    @classmethod
+    def of(
+        cls, groupings: Sequence[Grouping], weight: Floats, *columns: NDArray[Any]
+    ) -> GroupTable:
+        """Sum columns of numbers, or of true and false, by the groups of every attribute."""
+        if weight.min(initial=1.0) <= 0.0:
+            there = np.flatnonzero(weight > 0.0)
+            groupings = [grouping.take(there) for grouping in groupings]
+            weight, columns = weight[there], tuple(column[there] for column in columns)
+        # From a value that occurs, so that a mean far from zero costs no digits.
+        first = [
+            0.0 if column.dtype == bool or not len(column) else column[0] for column in columns
+        ]
+        shifted = [v - start if start else v for v, start in zip(columns, first, strict=True)]
+        rows = _WeightedColumns.of(weight, shifted)
+        parts = columns_in_threads(rows.by_group, groupings, len(weight))
+        counts, weights, sizes, means, squares = (
+            np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)
+        )
+        return cls(
+            tuple(grouping.attribute for grouping in groupings),
+            tuple(grouping.labels for grouping in groupings),
+            counts,
+            weights,
+            sizes,
+            means + np.reshape(first, (-1, 1)),
+            squares,
+        )
+
+    def __add__(self, other: GroupTable) -> GroupTable:
+        weights = self.weights + other.weights
+        share = _quotient(other.weights, weights)
+        own = np.where(self.weights > 0.0, self.means, other.means)
+        gap = np.where(other.weights > 0.0, other.means, own) - own
+        inverse = _quotient((1.0 - share) ** 2, self.sizes) + _quotient(share**2, other.sizes)
+        between = np.where(weights > 0.0, self.weights * share * gap**2, 0.0)
+        return GroupTable(
+            self.attributes,
+            self.labels,
+            self.counts + other.counts,
+            weights,
+            _quotient(1.0, inverse),
+            own + share * gap,
+            self.squares + other.squares + between,
+        )
+
+    def split(self) -> Iterator[GroupTable]:
+        """Yield a table for each attribute."""
+        start = 0
+        for attribute, labels in zip(self.attributes, self.labels, strict=True):
+            own = slice(start, start + len(labels))
+            start = own.stop
+            yield GroupTable(
+                (attribute,),
+                (labels,),
+                self.counts[own],
+                self.weights[own],
+                self.sizes[own],
+                self.means[:, own],
+                self.squares[:, own],
+            )
+
+    def rates(self, column: int, confidence: float) -> list[Estimate]:
+        """Return the share of rows of each group for which a column is true, after Wilson."""
+        return rate_estimates(self.means[column], self.sizes, confidence)
+
+    def averages(self, column: int, confidence: float) -> list[Estimate]:
+        """Return the mean of a column in each group, after Student."""
+        variance = _quotient(self.squares[column], self.weights)
+        return mean_estimates(self.means[column], variance, self.sizes, confidence)
+
+    def totals(
+        self, predicted: int, observed: int, error: int, confidence: float
+    ) -> list[Estimate]:
+        """Return Σ w predicted / Σ w observed of each group; `error` is observed − predicted."""
+        columns = [predicted, observed, error]
+        variances = _quotient(self.squares[columns], self.weights)
+        return total_estimates(self.means[columns], variances, self.sizes, confidence)
+
+
+@dataclass(frozen=True)
+class _WeightedColumns:
+    """Columns, and the same times weights, which are relative to the largest."""
+
+    largest: float
+    unit: Floats | None  # None if all are equal
+    columns: Sequence[NDArray[Any]]
+    weighted: Sequence[NDArray[Any]]
+
+    @classmethod
+    def of(cls, weight: Floats, columns: Sequence[NDArray[Any]]) -> _WeightedColumns:
+        """Multiply columns by weights."""
+        largest = float(weight.max(initial=0.0))
+        if weight.min(initial=largest) == largest:
+            return cls(largest, None, columns, columns)
+        unit = weight / largest  # squares of 1e-200 vanish
+        return cls(largest, unit, columns, [column * unit for column in columns])
+
+    def by_group(self, grouping: Grouping) -> tuple[Integers, Floats, Floats, Floats, Floats]:
+        """Return counts, weights, sizes, means and squares by the groups of one attribute."""
+        codes, size, unit = grouping.codes, len(grouping.labels), self.unit
+
+        def added(values: NDArray[Any]) -> Floats:
+            """Add up by group; all rows are added faster as such."""
+            sums = np.bincount(codes, values, size) if size > 1 else values.sum(keepdims=True)
+            return np.asarray(sums, dtype=np.float64)
+
+        counts = np.bincount(codes, minlength=size)
+        total = counts.astype(np.float64) if unit is None else added(unit)
+        sizes = total if unit is None else _quotient(total**2, added(unit * unit))
+        empty = counts == 0
+        means, squares = np.empty((2, len(self.columns), size))
+        for k, (column, weighted) in enumerate(zip(self.columns, self.weighted, strict=True)):
+            means[k] = added(weighted) / (total + empty)
+            if column.dtype == bool:
+                squares[k] = total * means[k] * (1.0 - means[k])
+                continue
+            apart = column - (means[k].take(codes) if size > 1 else means[k])
+            apart *= apart
+            squares[k] = added(apart if unit is None else apart * unit)
+        means[:, empty] = np.nan
+        return counts, self.largest * total, sizes, means, self.largest * squares
+
+
+def _quotient(above: Any, below: Floats) -> Floats:
+    """Return a quotient; 0 where there is nothing to divide by."""
+    return np.divide(
+        above,
+        below,
+        out=np.zeros(np.broadcast_shapes(np.shape(above), below.shape)),
+        where=below > 0.0,
+    )
