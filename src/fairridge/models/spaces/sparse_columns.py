@@ -100,7 +100,7 @@ class SparseSpectrum(ColumnSpectrum):
     """
 
     def inverse_diagonal(self) -> None:
-        """Say nothing: many columns have no small inverse."""
+        """Return None: not computed for sparse columns."""
 
     def __init__(self, columns: SparseColumns, left: Floats) -> None:
         vars(self).update(scale=columns.scale, _columns=columns, _left=left)
