@@ -73,8 +73,8 @@ class MatrixBlock(Protocol):
     def cross(self, weight: Floats) -> Floats:
         """Σ w zzᵀ for weights of any sign."""
 
-    def leading(self, weight: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows only."""
+    def leading(self, weights: Floats, count: int) -> Floats:
+        """Σ w zzᵀ for each of m weights of any sign, its first rows only: (m, count, k)."""
 
     def corner(self, weight: Floats, count: int) -> Floats:
         """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
@@ -118,8 +118,13 @@ class DenseBlock:
         some = self.values[below] * np.sqrt(-weight[below])[:, None]
         return self.gram(weight) - np.dot(some.T, some)
 
-    def leading(self, weight: Floats, count: int) -> Floats:
-        return np.dot((self.values[:, :count] * weight[:, None]).T, self.values)
+    def leading(self, weights: Floats, count: int) -> Floats:
+        values, used = self.values, weights.any(axis=1)
+        if not used.all():  # some means count in the rows of one class only
+            values, weights = values[used], weights[used]
+        n, m = weights.shape
+        weighted = (weights[:, :, None] * values[:, None, :count]).reshape(n, m * count)
+        return np.dot(weighted.T, values).reshape(m, count, values.shape[1])
 
     def corner(self, weight: Floats, count: int) -> Floats:
         first = self.values[:, :count]
@@ -181,8 +186,8 @@ class SplitBlock:
 
     cross = gram
 
-    def leading(self, weight: Floats, count: int) -> Floats:
-        return self.gram(weight)[:count]
+    def leading(self, weights: Floats, count: int) -> Floats:
+        return np.stack([self.gram(weight)[:count] for weight in weights.T])
 
     def corner(self, weight: Floats, count: int) -> Floats:
         return self.gram(weight)[:count, :count]
@@ -231,8 +236,8 @@ class BlockGroup:
     def cross(self, weight: Floats) -> Floats:
         return self._sum(lambda part, at: part.cross(weight[at]))
 
-    def leading(self, weight: Floats, count: int) -> Floats:
-        return self._sum(lambda part, at: part.leading(weight[at], count))
+    def leading(self, weights: Floats, count: int) -> Floats:
+        return self._sum(lambda part, at: part.leading(weights[at], count))
 
     def corner(self, weight: Floats, count: int) -> Floats:
         return self._sum(lambda part, at: part.corner(weight[at], count))

@@ -249,10 +249,11 @@ class CodedBlock:
         of_first, of_others = cells[:first, first:second], cells[:first, first:]
         return np.append(of_first.sum(axis=1), of_others.sum(axis=0))
 
-    def leading(self, weight: Floats, count: int) -> Floats:
+    def leading(self, weights: Floats, count: int) -> Floats:
         if count > MAX_WRITTEN_COLUMNS:
-            return self.gram(weight)[:count]
-        return self.products(self._first(count) * weight[:, None])
+            return np.stack([self.gram(weight)[:count] for weight in weights.T])
+        first = self._first(count)
+        return np.stack([self.products(first * weight[:, None]) for weight in weights.T])
 
     def corner(self, weight: Floats, count: int) -> Floats:
         if count > MAX_WRITTEN_COLUMNS:

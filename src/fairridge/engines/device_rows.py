@@ -180,8 +180,11 @@ class DeviceBlock:
         small = _products_of_few(self.narrow, beside)
         return Pending.of([upper, corner, mixed, small, *_numbers(upper, deviance)], ordered)
 
-    def leading(self, weight: Any, count: int) -> Floats:
-        return self.products(self._together(count) * weight[:, None])
+    def leading(self, weights: Any, count: int) -> Floats:
+        xp, first = namespace(weights), self._together(count)
+        n, m = weights.shape
+        weighted = xp.reshape(weights[:, :, None] * first[:, None, :], (n, m * count))
+        return self.products(weighted).reshape(m, count, -1)
 
     def corner(self, weight: Any, count: int) -> Floats:
         first = self._together(count)

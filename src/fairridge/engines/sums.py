@@ -361,8 +361,8 @@ def _slopes_of(
         jacobian[:] = whole[:head].transpose(2, 0, 3, 1)
     else:
         for j in range(K):
-            for c in range(m):
-                jacobian[j, :, c] = Z.leading(each[:, j] * mu.first[:, j, c], head)[:, :k]
+            leading = Z.leading(each[:, j, None] * mu.first[:, j, :], head)
+            jacobian[j] = leading[:, :, :k].transpose(1, 0, 2)
     bent = xp.reshape(weighted[:, :, None] * mu.first, (n, K * m))
     # One product with the rows for all vectors.
     vectors = Z.products(joined([weighted, rows.gradient, bent], axis=1))[:, :k]
