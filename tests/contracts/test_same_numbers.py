@@ -59,13 +59,17 @@ def test_fitted_attributes(kind, definition, option, weights):
     case = seen(kind, definition, option, weights)
     model = case.model
     for key, value in case.shares().items():
-        assert model.dependence_[key] == pytest.approx(value, **CLOSE)
+        # Of scores that are constant but for rounding S explains any share.
+        if case.eta.std(axis=0).max() > 1e-10:
+            assert model.dependence_[key] == pytest.approx(value, **CLOSE)
     if option == "each":
         for name, column in zip(ATTRIBUTES, case.S.T, strict=True):
             alone = share(case.means, column[:, None], case.mean_weight)
             assert model.unfairness_[name] == pytest.approx(alone, **CLOSE)
         return
     assert model.unfairness_ == pytest.approx(case.bounded(), **CLOSE)
+    if case.eta.std(axis=0).max() <= 1e-10:
+        return
     conditional = share(case.eta, case.S, case.weight, case.C)
     assert attribution(model).total == pytest.approx(conditional, **CLOSE)
     everyone = attribution(model, controls=()).total

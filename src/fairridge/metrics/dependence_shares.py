@@ -25,8 +25,9 @@ WORDS = {
     "decision_gap": "Gap of decisions",
 }
 
-# Standard deviation of predictions, relative to their size or that of the response, that is none.
-NEGLIGIBLE_DEVIATION = 1e-10
+# Standard deviation of predictions, relative to their size or that of the response, that is none:
+# responses that vary less are refused.
+NEGLIGIBLE_DEVIATION = 1e-12
 
 
 def share_explained(
