@@ -202,12 +202,11 @@ def _inference(contents: Any) -> dict[str, Any]:
 
 
 def _new_facts(contents: Any) -> dict[str, Any]:
-    on = contents.bound_on
     return {
         "rows": contents.subject.n_rows,
         "unfairness": contents.unfairness[0],
-        "bound_is_on": contents.bounded or None,
-        "verdict": None if on is None else on.verdict(contents.unfairness[0]),
+        "bound_is_on": contents.bounded,
+        "verdict": contents.bound_on.verdict(contents.unfairness[0]),
         "measures": [vars(measure) for measure in (*contents.measures, *contents.accuracy)],
         "mean_ratio": vars(contents.main.audits[0].mean_ratio),
         "drift": [vars(column) for column in contents.drift],

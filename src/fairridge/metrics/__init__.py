@@ -40,6 +40,7 @@ from fairridge.metrics.measure import (
     measure_of,
     measured_on_rows,
     share_of_means,
+    share_of_predictions,
 )
 from fairridge.metrics.scored_rows import ScoredRows, predicted_means
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
@@ -108,6 +109,7 @@ __all__ = [
     "sequential_share",
     "share_explained",
     "share_of_means",
+    "share_of_predictions",
     "shares_of_fit",
     "total_ratios",
     "weighted_quantiles",

@@ -190,6 +190,11 @@ def share_of_means(measure: Measure, family: Family, *, rates: bool) -> Measure:
     return replace(measure, whole="means" if of_means else "scores", called=called)
 
 
+def share_of_predictions(rows: ScoredRows, attributes: tuple[str, ...]) -> Measure:
+    """Return what describes a model that is known by its predictions: their share of variance."""
+    return Measure("", "means", attributes, called=scores_of(rows.family, of_means=True))
+
+
 def attribute_names(design: Design) -> tuple[str, ...]:
     """Return the names of the sensitive attributes, and of those that are crossed."""
     return tuple(attribute_owners(design.sensitive.inner)[1])

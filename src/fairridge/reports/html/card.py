@@ -36,7 +36,7 @@ def card(contents: ReportContents) -> str:
                 ("predictors", ", ".join(subject.predictors)),
                 ("needs sensitive attributes to predict", _yes(subject.needs_sensitive)),
                 ("definition of unfairness", subject.definition),
-                ("what is bounded", "" if contents.measure is None else contents.measure.words),
+                ("what is bounded", contents.measure.words),
                 ("bound r", bound(float(contents.unfairness[chosen]))),
             ],
         ),

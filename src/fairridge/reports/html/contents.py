@@ -138,7 +138,7 @@ class Audited:
     subject: Subject  # what was modeled
     unfairness: Floats  # bounds, increasing, of shape (m,)
     chosen: int  # position of the bound that was chosen
-    measure: Measure | None  # what is bounded; None if nothing is
+    measure: Measure  # what is bounded; of a model without a bound the share of its predictions
     samples: tuple[Sample, ...]  # group metrics
     # Groups of two attributes together, in the rows of `main`.
     intersections: tuple[Crossed, ...] = ()

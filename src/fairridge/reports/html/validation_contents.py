@@ -52,17 +52,17 @@ class Drift:
 class NewRowsContents(Audited):
     """Everything that a report on new rows shows, beside its groups."""
 
-    bounded: str  # key of the measure that the bound is on; "" if none of them is
-    # Dependence on S, with what is bounded first, and measures of accuracy.
+    bounded: str  # key of what `measure` says on these rows
+    # Dependence on S, with that first, and measures of accuracy.
     measures: tuple[NewRowsMeasure, ...]
     accuracy: tuple[NewRowsMeasure, ...]
-    drift: tuple[Drift, ...]  # columns, those that changed most first
+    drift: tuple[Drift, ...] = ()  # columns, those that changed most first
     no_drift: str = ""  # why columns are missing there; "" if none is
     certificate: Certificate | None = None  # what the bound promised
     called: str = "new rows"  # what the rows are; those of a model without a memory are "rows"
     left_out: str = ""  # what the page lacks, and why; "" if nothing
 
     @property
-    def bound_on(self) -> NewRowsMeasure | None:
-        """The measure that the bound is on; None if none of them is."""
-        return next((one for one in self.measures if one.key == self.bounded), None)
+    def bound_on(self) -> NewRowsMeasure:
+        """What is bounded, or of a model without a bound compared, on these rows."""
+        return next(one for one in self.measures if one.key == self.bounded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Any
 
@@ -12,12 +12,10 @@ import numpy as np
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
 from fairridge.metrics import (
-    AttributeAudit,
     Audit,
     Estimate,
     Favorable,
     Grouping,
-    GroupMeasures,
     ScoredRows,
     favorable_outcome,
     find_label,
@@ -39,7 +37,6 @@ from fairridge.validation.report.rows import Step
 
 # Pairs of attributes whose groups are crossed.
 MAX_CROSSED_PAIRS = 6
-RATES = "selection_rate", "true_positive_rate", "false_positive_rate", "precision", "impact_ratio"
 
 
 @dataclass(frozen=True)
@@ -179,13 +176,10 @@ def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Cro
         for rows in (chosen, free)
     ]
     pairs = islice(combinations(case.known.partitions, 2), MAX_CROSSED_PAIRS)
-
-    def compared(part: Grouping, outcomes: list[Outcomes]) -> AttributeAudit:
-        found = [compare_crossed(part, each, CONFIDENCE, case.small) for each in outcomes]
-        return found[0] if len(found) == 1 else _with_rates(*found)
-
-    crossings = map(crossing, pairs)
-    return tuple(Crossed(*(compared(part, model) for model in models)) for part in crossings)
+    return tuple(
+        Crossed(*(compare_crossed(part, model, CONFIDENCE, case.small) for model in models))
+        for part in map(crossing, pairs)
+    )
 
 
 def learned_dependence(case: Comparison, rows: ScoredRows) -> Estimate:
@@ -203,59 +197,27 @@ def _decided(rule: DecisionRule, rows: ScoredRows) -> Booleans:
 
 
 def _audit(case: Comparison, rows: ScoredRows, selected: Booleans, k: int, *, brief: bool) -> Audit:
-    nobody, sizes = (None,) * len(case.known.partitions), (case.small, 0.0)
-    first, *others = (
-        compare_groups(case.known, outcomes, nobody, CONFIDENCE, sizes, brief=brief)
-        for outcomes in _outcomes(case.rule, rows, selected, k)
-    )
-    if not others:
-        return first
-    overall = _measures_with_rates(first.overall, others[0].overall)
-    pairs = zip(first.attributes, others[0].attributes, strict=True)
-    return replace(first, overall=overall, attributes=tuple(_with_rates(*pair) for pair in pairs))
+    outcomes, nobody = _outcomes(case.rule, rows, selected, k), (None,) * len(case.known.partitions)
+    return compare_groups(case.known, outcomes, nobody, CONFIDENCE, (case.small, 0.0), brief=brief)
 
 
-def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) -> list[Outcomes]:
-    """Return what groups are compared by; of several classes also the predicted classes."""
-    classes, scores = rows.classes is not None, rows.shown[:, k]
-    wanted = rule.favorable or Favorable("high", True, "high predictions")
+def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) -> Outcomes:
+    """Return what groups are compared by."""
+    classes, score = rows.classes is not None, rows.shown[:, k]
     response = (rows.codes == k).astype(np.float64) if classes else rows.numbers
-
-    def compared(score: Floats, chosen: Booleans | None, labels: bool = False) -> Outcomes:
-        return Outcomes(
-            "classification" if classes else "regression",
-            response,
-            score,
-            chosen,
-            rows.mean_weight,
-            slice(None),
-            1 if classes else None,
-            rule.threshold,
-            wanted,
-            labels,
-            rule.top,
-            amounts=rows.amounts and nowhere_negative(score, response),
-        )
-
-    decided = selected[k] if rule.words else None
-    if len(rows.labels) <= 2:
-        return [compared(scores, decided)]
-    likeliest = (selected[k] == rule.high).astype(np.float64)
-    return [compared(scores, None), compared(likeliest, decided, labels=True)]
-
-
-def _with_rates(scores: AttributeAudit, labels: AttributeAudit) -> AttributeAudit:
-    """Take means and distances from probabilities, and rates from predicted classes."""
-    return replace(
-        labels,
-        groups=tuple(map(_measures_with_rates, scores.groups, labels.groups)),
-        mean_difference=scores.mean_difference,
-        calibration=scores.calibration,
+    return Outcomes(
+        "classification" if classes else "regression",
+        response,
+        score,
+        selected[k] if rule.words else None,
+        rows.mean_weight,
+        slice(None),
+        1 if classes else None,
+        rule.threshold,
+        rule.favorable or Favorable("high", True, "high predictions"),
+        top=rule.top,
+        amounts=rows.amounts and nowhere_negative(score, response),
     )
-
-
-def _measures_with_rates(scores: GroupMeasures, labels: GroupMeasures) -> GroupMeasures:
-    return replace(scores, **{name: getattr(labels, name) for name in RATES})
 
 
 def _changes(selected: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:

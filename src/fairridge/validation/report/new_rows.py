@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
-from fairridge.metrics import WORDS, Measure, ScoredRows, dependence_of
+from fairridge.metrics import WORDS, Measure, ScoredRows, dependence_of, share_of_predictions
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.share_interval import share_interval
@@ -26,8 +25,6 @@ from fairridge.validation.report.rows import accuracy_of, measures_of
 from fairridge.validation.scored_model import ScoredModel
 
 NAN = float("nan")
-# The one bound of a page about a model that has none.
-NO_BOUND = np.full(1, NAN)
 PREDICTIONS_ONLY = (
     "This model is known by its predictions only. What needs a fair ridge model is left out: the "
     "price of other bounds, coefficients, the sources of unfairness, certificates, and the drift "
@@ -38,58 +35,43 @@ PREDICTIONS_ONLY = (
 def gather_new_rows(
     model: ScoredModel, given: PassedRows, options: ReportSettings
 ) -> NewRowsContents:
-    """Score rows, measure dependence on S, and compare groups; with what is bounded, if any is."""
+    """Score rows, measure what the model bounds, and compare groups.
+
+    Without a bound S is compared with the predictions, which are all that is known of the model.
+    """
     check_is_fitted(model.given)
     if model.fair:
         require_one_bound(model.linear._fitted.settings, "a report")
     inputs, rows = read_rows(model, given)
-    name = options.response or name_of(given.y)
+    name, n = options.response or name_of(given.y), len(rows.weight)
     case = Comparison.of(rows, name, options)
     with one_blas_thread():
         samples = audited(case, [rows], "new" if model.fair else "these", 0, lambda: None)
-    what = "Validation" if model.fair else "Fairness audit"
-    n_rows = {"New rows" if model.fair else "Rows": len(rows.weight)}
+    what, n_rows = "Fairness audit", {"Rows": n}
+    known: dict[str, Any] = {"called": "rows", "left_out": PREDICTIONS_ONLY}
     if model.fair:
-        n_rows["Training rows"] = model.linear.n_rows_
+        what, n_rows = "Validation", {"New rows": n, "Training rows": model.linear.n_rows_}
+        drift, no_drift = drift_of(model.linear, inputs)
+        certificate = getattr(model.linear, "certificate_", None)
+        known = {"drift": drift, "no_drift": no_drift, "certificate": certificate}
     subject = subject_of(
         model, inputs, rows, case.rule, options, name=name, what=what, n_rows=n_rows
     )
-    found = _of_every_model(model, rows, samples)
-    contents = NewRowsContents(
+    measure = model.measure or share_of_predictions(rows, subject.sensitive)
+    bounded = _bounded(model.linear, measure, rows)
+    measures = _of_every_model(model, rows, samples)
+    if all(one.key != bounded.key for one in measures):
+        measures = (bounded, *measures)
+    return NewRowsContents(
         subject=subject,
-        unfairness=NO_BOUND,
+        unfairness=np.array([float(model.linear._fitted.bound) if model.fair else NAN]),
         chosen=0,
-        measure=model.measure,
+        measure=measure,
         samples=samples,
-        bounded="",
-        # Of other models the linear predictor is made of the predictions.
-        measures=tuple(one for one in found if model.fair or one.key != "share_of_eta"),
-        accuracy=_accuracy(model, rows),
-        drift=(),
-        called="rows",
-        left_out=PREDICTIONS_ONLY,
-    )
-    return _with_bound(contents, model, inputs, rows) if model.fair else contents
-
-
-def _with_bound(
-    contents: NewRowsContents, model: ScoredModel, inputs: Any, rows: ScoredRows
-) -> NewRowsContents:
-    """Add what a fair model bounds, and what it remembers of its training rows."""
-    assert model.measure is not None
-    linear, bounded = model.linear, _bounded(model.linear, model.measure, rows)
-    drift, no_drift = drift_of(linear, inputs)
-    known = any(one.key == bounded.key for one in contents.measures)
-    return replace(
-        contents,
-        unfairness=np.array([float(linear._fitted.bound)]),
         bounded=bounded.key,
-        measures=contents.measures if known else (bounded, *contents.measures),
-        drift=drift,
-        no_drift=no_drift,
-        certificate=getattr(linear, "certificate_", None),
-        called="new rows",
-        left_out="",
+        measures=measures,
+        accuracy=_accuracy(model, rows),
+        **known,
     )
 
 
@@ -107,6 +89,8 @@ def _of_every_model(
     if known:
         found["decision_gap"] = max(known, key=lambda gap: gap.value)
     adjusted = dependence_of(rows)
+    if not model.fair:
+        del found["share_of_eta"]  # the linear predictor is made of the predictions
     return tuple(
         NewRowsMeasure(
             key,
@@ -131,7 +115,7 @@ def _bounded(linear: Any, measure: Measure, rows: ScoredRows) -> NewRowsMeasure:
     return NewRowsMeasure(
         key,
         f"{measure.words[0].upper()}{measure.words[1:]}",
-        float(linear.unfairness_),
+        float(getattr(linear, "unfairness_", NAN)),
         found.value,
         found.low,
         found.high,

@@ -14,7 +14,7 @@ from fairridge.reports.html.sections.parts import amount, between
 def population_texts(contents: ReportContents) -> list[str]:
     """Say what is known of the unfairness in the population; nothing if nothing is."""
     interval, parts = contents.population, []
-    if interval is not None and contents.measure is not None:
+    if interval is not None:
         parts.append(
             f"In the population that these rows come from, with {100 * interval.confidence:g} % "
             f"confidence: {contents.measure.sentence(between(interval.lower, interval.upper))}"

@@ -16,7 +16,7 @@ def record_section(contents: Audited) -> Html:
         ("Model", subject.model),
         ("Family", subject.family),
         ("Definition of unfairness", subject.definition or "none: the model has no bound"),
-        *(() if contents.measure is None else (("What is bounded", contents.measure.words),)),
+        *((("What is bounded", contents.measure.words),) if subject.definition else ()),
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
         ("Predictors", listed(subject.predictors, most=60, write=str)),

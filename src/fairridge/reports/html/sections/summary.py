@@ -168,7 +168,6 @@ def _asked(contents: ReportContents) -> list[str]:
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
         f"{len(subject.predictors)} predictors."
     )
-    assert contents.measure is not None
     if k == contents.free:
         said = contents.measure.sentence(amount(contents, free))
         return [rests, f"Its unfairness is not bounded. {said}"]
@@ -237,7 +236,7 @@ def _yardstick(contents: ReportContents) -> str:
     where = "In training"
     if contents.folds:
         where = "On rows that were held out, adjusted for chance,"
-    if contents.measure is not None and contents.measure.given:
+    if contents.measure.given:
         where = f"Among everyone, {where[0].lower()}{where[1:]}"
     text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
     if "decision_gap" in curves:

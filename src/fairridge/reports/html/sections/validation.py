@@ -21,12 +21,6 @@ from fairridge.reports.html.validation_contents import Drift, NewRowsContents, N
 STABLE_PSI, SHIFTED_PSI = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
 CHANCE_FACTOR = 2.2
-WHAT = {
-    "share_of_eta": "variance of the scores",
-    "share_of_means": "variance of the predicted means",
-}
-
-
 VERDICTS = {
     "within": "within the bound",
     "above": "above the bound",
@@ -109,39 +103,30 @@ def _text(measure: NewRowsMeasure, value: float) -> str:
     )
 
 
-def _no_bound(contents: NewRowsContents) -> str:
-    """Say what S explains of the predictions of a model that has no bound."""
-    measure = next(each for each in contents.measures if each.key == "share_of_means")
-    interval = ""
-    if math.isfinite(measure.low):
-        interval = f" (95 % interval {percent(measure.low, 2)} to {percent(measure.high, 2)})"
-    return (
-        f"{contents.subject.model} has no bound on unfairness. On these "
-        f"{contents.subject.n_rows:,} rows the sensitive attributes explain "
-        f"{percent(measure.value, 2)}{interval} of the {WHAT[measure.key]}."
-    )
-
-
 def _bound(contents: NewRowsContents) -> list[str]:
-    r = contents.unfairness[0]
+    """Say what the model bounds, if anything, and what S explains on these rows."""
+    r, found = contents.unfairness[0], contents.bound_on
     if not contents.subject.definition:
-        return [_no_bound(contents)]
-    assert contents.measure is not None
-    allowed = contents.measure.at_most(r)
-    text = f"The model was fitted with the bound r = {bound(r)}: {allowed}"
+        text = f"{contents.subject.model} has no bound on unfairness."
+        return [f"{text} On these {contents.subject.n_rows:,} rows: {_found(contents, found)}"]
+    text = f"The model was fitted with the bound r = {bound(r)}: {contents.measure.at_most(r)}"
     if contents.certificate is not None and contents.certificate.granted:
         text += (
             f" With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
             "population of the training rows."
         )
-    found = contents.bound_on
-    if found is None or not math.isfinite(found.value):
+    if not math.isfinite(found.value):
         return [text, "That compares the model with others, and is not known for other rows."]
+    said = _found(contents, found)
+    return [text, f"On these new rows: {said} That is {VERDICTS[found.verdict(r)]}."]
+
+
+def _found(contents: NewRowsContents, found: NewRowsMeasure) -> str:
+    """Say what was measured of the rows; the table says how sure its intervals are."""
     interval = ""
     if math.isfinite(found.low):
-        interval = f" (95 % interval {percent(found.low, 2)} to {percent(found.high, 2)})"
-    said = contents.measure.sentence(f"{_text(found, found.value)}{interval}")
-    return [text, f"On these new rows: {said} That is {VERDICTS[found.verdict(r)]}."]
+        interval = f" (interval {percent(found.low, 2)} to {percent(found.high, 2)})"
+    return contents.measure.sentence(f"{_text(found, found.value)}{interval}")
 
 
 def _groups(contents: NewRowsContents) -> list[str]:
