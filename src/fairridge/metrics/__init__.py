@@ -39,8 +39,8 @@ from fairridge.metrics.measure import (
     dependence_of,
     measure_of,
     measured_on_rows,
+    of_predictions,
     share_of_means,
-    share_of_predictions,
 )
 from fairridge.metrics.scored_rows import ScoredRows, predicted_means
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
@@ -100,6 +100,7 @@ __all__ = [
     "make_fairness_scorer",
     "measure_of",
     "measured_on_rows",
+    "of_predictions",
     "predicted_means",
     "proxy_terms",
     "refit_within",
@@ -109,7 +110,6 @@ __all__ = [
     "sequential_share",
     "share_explained",
     "share_of_means",
-    "share_of_predictions",
     "shares_of_fit",
     "total_ratios",
     "weighted_quantiles",

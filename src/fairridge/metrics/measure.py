@@ -190,9 +190,9 @@ def share_of_means(measure: Measure, family: Family, *, rates: bool) -> Measure:
     return replace(measure, whole="means" if of_means else "scores", called=called)
 
 
-def share_of_predictions(rows: ScoredRows, attributes: tuple[str, ...]) -> Measure:
-    """Return what describes a model that is known by its predictions: their share of variance."""
-    return Measure("", "means", attributes, called=scores_of(rows.family, of_means=True))
+def of_predictions(family: Family, attributes: tuple[str, ...]) -> Measure:
+    """Return the measure of a model that is known by its predictions."""
+    return share_of_means(Measure("", "means", attributes), family, rates=False)
 
 
 def attribute_names(design: Design) -> tuple[str, ...]:

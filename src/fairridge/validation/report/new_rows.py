@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
-from fairridge.metrics import WORDS, Measure, ScoredRows, dependence_of, share_of_predictions
-from fairridge.metrics.dependence_shares import sensitive_span
+from fairridge.metrics import WORDS, Estimate, Measure, ScoredRows, of_predictions
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.metrics.share_interval import share_interval
+from fairridge.metrics.share_interval import explained_share
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
@@ -57,7 +56,7 @@ def gather_new_rows(
     subject = subject_of(
         model, inputs, rows, case.rule, options, name=name, what=what, n_rows=n_rows
     )
-    measure = model.measure or share_of_predictions(rows, subject.sensitive)
+    measure = model.measure or of_predictions(rows.family, subject.sensitive)
     bounded = _bounded(model.linear, measure, rows)
     measures = _of_every_model(model, rows, samples)
     if all(one.key != bounded.key for one in measures):
@@ -79,31 +78,28 @@ def _of_every_model(
     model: ScoredModel, rows: ScoredRows, samples: tuple[Sample, ...]
 ) -> tuple[NewRowsMeasure, ...]:
     """Measure dependence on S as `audit` does, and adjusted for chance beside it."""
-    training = getattr(model.linear, "dependence_", {})
+    training, nothing = getattr(model.linear, "dependence_", {}), rows.controls[:, :0]
     found = {
-        key: share_interval(values, sensitive_span(rows.span, weight), weight, CONFIDENCE)
-        for key, (values, weight) in rows.explainable.items()
+        key: explained_share([judged], rows.sensitive, nothing, CONFIDENCE)
+        for key, judged in rows.explainable.items()
+        # The linear predictor of other models is made of their predictions.
+        if model.fair or key != "share_of_eta"
     }
     gaps = [audit.parity_difference for sample in samples for audit in sample.audits]
     known = [gap for gap in gaps if gap.value == gap.value]
     if known:
-        found["decision_gap"] = max(known, key=lambda gap: gap.value)
-    adjusted = dependence_of(rows)
-    if not model.fair:
-        del found["share_of_eta"]  # the linear predictor is made of the predictions
+        found["decision_gap"] = max(known, key=lambda gap: gap.value), NAN
     return tuple(
-        NewRowsMeasure(
-            key,
-            WORDS[key],
-            float(training.get(key, NAN)),
-            estimate.value,
-            estimate.low,
-            estimate.high,
-            True,
-            adjusted.get(key, NAN),
-        )
-        for key, estimate in found.items()
+        _measured(key, WORDS[key], training.get(key, NAN), *each) for key, each in found.items()
     )
+
+
+def _measured(
+    key: str, name: str, training: float, found: Estimate, adjusted: float = NAN
+) -> NewRowsMeasure:
+    """Put a share on new rows beside the one in training."""
+    ends = found.value, found.low, found.high
+    return NewRowsMeasure(key, name, float(training), *ends, True, adjusted)
 
 
 def _bounded(linear: Any, measure: Measure, rows: ScoredRows) -> NewRowsMeasure:
@@ -111,17 +107,11 @@ def _bounded(linear: Any, measure: Measure, rows: ScoredRows) -> NewRowsMeasure:
     key = "bounded"
     if not measure.given and not measure.among:
         key = {"scores": "share_of_eta", "means": "share_of_means"}.get(measure.whole, key)
-    found = measure.interval(rows, CONFIDENCE)
-    return NewRowsMeasure(
-        key,
+    name, found = (
         f"{measure.words[0].upper()}{measure.words[1:]}",
-        float(getattr(linear, "unfairness_", NAN)),
-        found.value,
-        found.low,
-        found.high,
-        True,
-        measure.adjusted(rows),
+        measure.interval(rows, CONFIDENCE),
     )
+    return _measured(key, name, getattr(linear, "unfairness_", NAN), found, measure.adjusted(rows))
 
 
 def _accuracy(model: ScoredModel, rows: ScoredRows) -> tuple[NewRowsMeasure, ...]:
