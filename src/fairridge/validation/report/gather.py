@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._outcome import isolated_levels
@@ -29,7 +28,13 @@ from fairridge.validation.report.case import (
     read_case,
     unblinded_case,
 )
-from fairridge.validation.report.groups import Comparison, audited, crossed, learned_dependence
+from fairridge.validation.report.groups import (
+    Comparison,
+    audited,
+    crossed,
+    decision_gaps,
+    learned_dependence,
+)
 from fairridge.validation.report.record import case_record, subject_of
 from fairridge.validation.report.rows import (
     measure_folds,
@@ -154,9 +159,12 @@ def _measured(
         for called, measured in (("held-out", held_out), ("training", in_training)):
             if measured is not None:
                 scored = [replace(rows, scores=scores) for scores in measured.scores]
-                samples += audited(groups, scored, called, case.chosen, partial(step, "groups"))
-        found = (in_training if held_out is None else held_out).scores
-        chosen, free = (replace(rows, scores=found[k]) for k in (case.chosen, -1))
+                found = audited(groups, scored, called, case.chosen, partial(step, "groups"))
+                if gaps := decision_gaps(found):
+                    measured.measures["decision_gap"] = np.array([gap.value for gap in gaps])
+                samples += found
+        scores = (in_training if held_out is None else held_out).scores
+        chosen, free = (replace(rows, scores=scores[k]) for k in (case.chosen, -1))
         pairs = crossed(groups, chosen, free)
         learned = learned_dependence(groups, chosen)
     return Findings(in_training, held_out, refits, samples, len(folds), pairs, learned)
@@ -197,28 +205,12 @@ def _curve(findings: Findings, key: str, name: str, larger: bool) -> Curve:
 
 def _yardstick(findings: Findings) -> dict[str, Curve]:
     """Return the numbers that every model is described by, without errors."""
-    curves = {
+    known = findings.training.measures
+    return {
         key: replace(_curve(findings, key, name, False), error=None)
         for key, name in WORDS.items()
-        if key in findings.training.measures
+        if key in known
     }
-    gaps, held_out = (_gaps(findings.samples, rows) for rows in ("training", "held-out"))
-    if gaps is not None:
-        curves["decision_gap"] = Curve(
-            WORDS["decision_gap"], gaps, held_out, larger_is_better=False
-        )
-    return curves
-
-
-def _gaps(samples: tuple[Sample, ...], rows: str) -> Floats | None:
-    """Return the largest gap of decisions between groups at every bound, over classes."""
-    gaps = [
-        [audit.demographic_parity_difference for audit in sample.audits]
-        for sample in samples
-        if sample.rows == rows
-    ]
-    largest = np.fmax.reduce(np.array(gaps)) if gaps else np.array([np.nan])
-    return None if np.isnan(largest).all() else largest
 
 
 def _accuracy_curves(family: Family, findings: Findings) -> tuple[Curve, ...]:

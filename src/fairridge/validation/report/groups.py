@@ -166,6 +166,14 @@ def audited(
     )
 
 
+def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:
+    """Return the largest gap of decisions at every bound, over outcomes; nothing if none is."""
+    by_bound = zip(*(sample.audits for sample in samples), strict=True)
+    gaps = [[audit.parity_difference for audit in audits] for audits in by_bound]
+    largest = [max(each, key=lambda gap: np.nan_to_num(gap.value, nan=-1.0)) for each in gaps]
+    return largest if any(gap.value == gap.value for gap in largest) else []
+
+
 def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Crossed, ...]:
     """Compare groups of two attributes at a time, for the first outcome.
 

@@ -18,7 +18,7 @@ from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of
-from fairridge.validation.report.groups import Comparison, audited
+from fairridge.validation.report.groups import Comparison, audited, decision_gaps
 from fairridge.validation.report.record import subject_of
 from fairridge.validation.report.rows import accuracy_of, measures_of
 from fairridge.validation.scored_model import ScoredModel
@@ -85,10 +85,8 @@ def _of_every_model(
         # The linear predictor of other models is made of their predictions.
         if model.fair or key != "share_of_eta"
     }
-    gaps = [audit.parity_difference for sample in samples for audit in sample.audits]
-    known = [gap for gap in gaps if gap.value == gap.value]
-    if known:
-        found["decision_gap"] = max(known, key=lambda gap: gap.value), NAN
+    for gap in decision_gaps(samples):
+        found["decision_gap"] = gap, NAN
     return tuple(
         _measured(key, WORDS[key], training.get(key, NAN), *each) for key, each in found.items()
     )
