@@ -73,10 +73,10 @@ class NumberSample:
         """Take evenly spaced rows in memory."""
         stride = 1 << max(0, math.ceil(math.log2(max(n_rows, 1) / most)))
         rows = slice(None, None, stride)
-        numbers = (piece for piece in pieces if not isinstance(piece, Indicators))
         slabs = [
             piece.values[rows] if isinstance(piece, Slab) else piece.values[rows].toarray()
-            for piece in numbers
+            for piece in pieces
+            if not isinstance(piece, Indicators)
         ]
         size = len(range(0, n_rows, stride))
         values = np.concatenate([np.empty((size, 0)), *slabs], axis=1, dtype=np.float64)

@@ -297,7 +297,7 @@ def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) ->
         mean nothing, and they are in units of their spread.
     """
     in_S, in_X, in_y = factor.parts
-    scale_S, scale_X, scale_y = (factor.scale[part] for part in factor.parts)
+    scale_S, scale_X, scale_y = [factor.scale[part] for part in factor.parts]
     q, noise_S, noise_X = factor.n_sensitive, factor.noise[in_S], factor.noise[in_X]
 
     # R holds columns divided by their spread; penalties see other units, so that these are put
