@@ -30,7 +30,7 @@ def dense(pieces):
 
 @pytest.mark.parametrize("size", [1, 2, 5, 22, 50])
 def test_blocks_join_to_all_columns(pieces, dense, size, monkeypatch):
-    monkeypatch.setattr(columns, "COLUMN_BLOCK_BYTES", 8 * N * size)
+    monkeypatch.setattr(columns, "BATCH_BYTES", 8 * N * size)
     shift = np.arange(22.0)
     found = list(column_blocks(pieces, N, shift, fewest=1))
     assert max(block.shape[1] for _, block in found) == min(size, 22)
@@ -46,7 +46,7 @@ def test_blocks_are_not_the_input(pieces, dense):
 
 
 def test_a_block_has_the_fewest_columns_asked_for(pieces, monkeypatch):
-    monkeypatch.setattr(columns, "COLUMN_BLOCK_BYTES", 8)
+    monkeypatch.setattr(columns, "BATCH_BYTES", 8)
     widths = [block.shape[1] for _, block in column_blocks(pieces, N, fewest=10)]
     assert widths == [10, 10, 2]
 

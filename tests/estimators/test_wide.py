@@ -265,7 +265,7 @@ def test_predictors_that_are_all_in_the_span_of_S(wide):
 
 
 def test_no_second_matrix_is_made(monkeypatch):
-    monkeypatch.setattr(column_module, "COLUMN_BLOCK_BYTES", 1 << 18)
+    monkeypatch.setattr(column_module, "BATCH_BYTES", 1 << 18)
     rng = np.random.default_rng(73)
     X, S = rng.normal(size=(250, 6_000)), rng.integers(0, 2, 250)
     y = X[:, 0] + S

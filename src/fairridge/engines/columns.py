@@ -13,9 +13,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import Piece
 from fairridge.engines.blocks import write_block
-
-# About 32 MB of buffer: products of blocks this size run at full speed.
-COLUMN_BLOCK_BYTES = 32 << 20
+from fairridge.engines.samples import BATCH_BYTES
 
 
 def column_blocks(
@@ -41,7 +39,7 @@ def column_blocks(
     block : ndarray of shape (n, c)
         The columns less their shift, for the caller to change.
     """
-    size = max(fewest, COLUMN_BLOCK_BYTES // (8 * n_rows))
+    size = max(fewest, BATCH_BYTES // (8 * n_rows))
     start = 0
     for group in _groups(pieces, size):
         width = sum(piece.width for piece in group)

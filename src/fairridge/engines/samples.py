@@ -17,8 +17,8 @@ from fairridge.data import Indicators, Piece, Rows, Slab
 
 # A sample has one row of so many at most: if it had more, it would save little.
 MIN_SAMPLING_INTERVAL = 16
-# Bytes of rows, or of sums over groups of rows, that travel at once: large enough that reading
-# and multiplying run at full speed, small against any memory.
+# Bytes of rows, of columns, or of sums over groups of rows that travel at once: large enough that
+# reading and multiplying run at full speed, small against any memory.
 BATCH_BYTES = 16 << 20
 # The golden ratio's fraction, in units of 2⁻³²: its multiples are spread evenly, and repeat no
 # pattern of the rows.

@@ -22,8 +22,8 @@ from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction, RowMeans
 
 # Linear predictors from which sums of products of columns are made at once.
 MIN_PAIRED_PREDICTORS = 4
-# Distinct responses up to which they are counted, and rows per each of them at least.
-MAX_DISTINCT_RESPONSES, MIN_ROWS_PER_RESPONSE = 256, 4
+# Distinct responses up to which they are counted.
+MAX_DISTINCT_RESPONSES = 256
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,14 @@ class DistinctResponses:
     @classmethod
     def of(cls, response: Floats, weights: Floats) -> DistinctResponses | None:
         """Count; None if the values are too many to gain by it."""
-        few = min(MAX_DISTINCT_RESPONSES, len(response) // MIN_ROWS_PER_RESPONSE)
         if response.shape[1] > 1:
             return None
         # A continuous response shows in its first rows, before all are sorted.
         numbers, seen = response[:, 0], 2 * MAX_DISTINCT_RESPONSES
         values = np.unique(numbers[:seen])
-        if len(values) <= few and len(numbers) > seen:
+        if len(values) <= MAX_DISTINCT_RESPONSES and len(numbers) > seen:
             values = np.unique(numbers)
-        if len(values) > few:
+        if len(values) > MAX_DISTINCT_RESPONSES:
             return None
         places = np.searchsorted(values, numbers)
         return cls(values[:, None], np.bincount(places, weights).astype(np.float64))
