@@ -7,7 +7,7 @@ from scipy import sparse
 from fairridge.data import Indicators, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines import MemoryEngine
 from fairridge.families import Binomial, Multinomial
-from fairridge.models import drop_separated, isolation
+from fairridge.models import drop_separated, isolation, separated_levels
 
 
 def engine(bad=0.0):
@@ -78,7 +78,7 @@ def test_0_1_columns_are_counted_whatever_their_type(kind):
         for value in (0, 1)
         if len(outcomes := np.unique(y[X[:, k] == value])) == 1
     }
-    found = isolation.separated_levels(numbers(X, y, kind), Binomial())
+    found = separated_levels(numbers(X, y, kind), Binomial())
     assert {(one.level.columns[0], one.level.value): one.outcome for one in found} == expected
     assert {value for _, value in expected} == {0, 1}
 
@@ -91,7 +91,7 @@ def test_numbers_with_the_sums_of_a_0_1_column_are_none():
     # Rows that the first look leaves out: the second column has as many as it adds up to.
     X[events[[1, 2, 4, 5]], 0] = 1.0
     X[events[[1, 2, 4, 5]], 1] = [0.5, 1.5, 1.0, 1.0]
-    found = isolation.separated_levels(numbers(X, y, "float64"), Binomial())
+    found = separated_levels(numbers(X, y, "float64"), Binomial())
     assert [one.level for one in found] == [RowLevel((0,), 1)]
 
 

@@ -21,7 +21,16 @@ from fairridge.data.offsets import (
     require_log_link,
     require_offsets,
 )
-from fairridge.data.rows import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
+from fairridge.data.rows import (
+    Indicators,
+    Piece,
+    RowLevel,
+    Rows,
+    Slab,
+    SparseSlab,
+    typical_places,
+    with_codes,
+)
 from fairridge.data.table import (
     Table,
     as_native,
@@ -74,6 +83,8 @@ __all__ = [
     "require_log_link",
     "require_offsets",
     "require_usual_size",
+    "typical_places",
     "warn_of_order",
     "weights",
+    "with_codes",
 ]

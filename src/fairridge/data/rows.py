@@ -5,7 +5,7 @@ Columns stay views of numbers, codes of levels, or sparse.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fairridge._typing import Booleans, Floats, Integers
+
+# Evenly spaced rows whose medians tell where columns are, an odd number.
+TYPICAL_ROWS = 255
+# Rows of a slab that are compared at once, so that they stay in the cache.
+COMPARED_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,68 @@ def _owner(values: NDArray[Any]) -> Any:
     while isinstance(values.base, np.ndarray):
         values = values.base
     return values
+
+
+def typical_places(n_rows: int, heaviest: int | None = None) -> Integers:
+    """Return an odd number of places of rows that are evenly spaced, and that of the heaviest."""
+    count = min(n_rows, TYPICAL_ROWS)
+    places = np.linspace(0, n_rows - 1, count).astype(np.intp)[: count - 1 + count % 2]
+    return places if heaviest is None else np.union1d(places, [heaviest])
+
+
+def with_codes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Read neighboring 0/1 columns that exclude each other as codes of one categorical.
+
+    Who encodes categoricals first passes such columns, of which counts take less time than sums.
+    """
+    read: list[Piece] = []
+    for piece in pieces:
+        members = _members(piece.values) if isinstance(piece, Slab) else {}
+        if not members:
+            read.append(piece)
+            continue
+        for start, stop in _exclusive_runs(members, piece.width):
+            if start in members:
+                codes = _codes([members[k] for k in range(start, stop)])
+                read.append(Indicators(codes, stop - start))
+            else:
+                read.append(piece.columns(start, stop))
+    return tuple(read)
+
+
+def _members(values: NDArray[Any]) -> dict[int, Booleans]:
+    """Return the rows in which columns are 1, for those that hold zeros and ones only."""
+    n_rows = len(values)
+    few = values[typical_places(n_rows)]  # these tell of most other columns what they are
+    likely = np.flatnonzero(((few == 0) | (few == 1)).all(axis=0))
+    ones, binary = np.empty((len(likely), n_rows), dtype=bool), np.ones(len(likely), dtype=bool)
+    for start in range(0, n_rows if likely.size else 0, COMPARED_ROWS):
+        rows = slice(start, start + COMPARED_ROWS)
+        numbers = values[rows].T[likely]
+        np.equal(numbers, 1, out=ones[:, rows])
+        binary &= ((numbers == 0) | ones[:, rows]).all(axis=1)
+    return {k: ones[j] for j, k in enumerate(likely.tolist()) if binary[j]}
+
+
+def _exclusive_runs(members: dict[int, Booleans], width: int) -> Iterator[tuple[int, int]]:
+    """Cut columns into runs of numbers, and of 0/1 columns of which no row has two."""
+    start, taken = 0, members.get(0)
+    for k in range(1, width):
+        mine = members.get(k)
+        if taken is not None and mine is not None and not (taken & mine).any():
+            taken = taken | mine
+        elif taken is not None or mine is not None:
+            yield start, k
+            start, taken = k, mine
+    yield start, width
+
+
+def _codes(members: Sequence[Booleans]) -> Integers:
+    """Return which column has the 1 of each row, -1 for none."""
+    codes = np.full(len(members[0]), -1)
+    for k, mine in enumerate(members):
+        codes += mine * (1 + k)
+    return codes
 
 
 @dataclass(frozen=True)

@@ -14,24 +14,20 @@ import numpy as np
 from scipy import sparse
 
 from fairridge._typing import Floats
-from fairridge.data import Indicators, Piece, Slab, SparseSlab
+from fairridge.data import Indicators, Piece, Slab, SparseSlab, typical_places
 from fairridge.engines.blocks import (
     SMALL_CATEGORICAL_LEVELS,
     block_slices,
     dense,
     in_threads,
     row_major,
-    typical_places,
     typical_values,
     write_block,
 )
-from fairridge.engines.coded import CodedBlock, Coding, with_codes
+from fairridge.engines.coded import CodedBlock, Coding
 
 Result = TypeVar("Result")
 
-# Share of negative weights up to which two products of matrices with themselves take less time
-# than one of two matrices.
-NEGATIVE_WEIGHT_SHARE = 0.125
 # Rows from which small categoricals stay codes.
 CODED_MIN_ROWS = 10_000
 # Largest p for which a dense p × p matrix is formed of columns that are mostly zeros. More levels
@@ -108,15 +104,9 @@ class DenseBlock:
         return np.dot(vectors.T, self.values[:, :count])
 
     def cross(self, weight: Floats) -> Floats:
-        below = weight < 0.0
-        negative = np.count_nonzero(below)
-        if not negative:
+        if (weight >= 0.0).all():
             return self.gram(weight)
-        if negative > NEGATIVE_WEIGHT_SHARE * len(weight):
-            return np.dot((self.values * weight[:, None]).T, self.values)
-        # A product of a matrix with itself costs half of one of two matrices.
-        some = self.values[below] * np.sqrt(-weight[below])[:, None]
-        return self.gram(weight) - np.dot(some.T, some)
+        return np.dot((self.values * weight[:, None]).T, self.values)
 
     def leading(self, weights: Floats, count: int) -> Floats:
         values, used = self.values, weights.any(axis=1)
@@ -253,6 +243,8 @@ class BlockedMatrix:
     ----------
     pieces : tuple of Piece
         The columns z.
+    coded : callable
+        Returns the same columns, with as many as possible as codes.
     n_rows : int
         Number of rows.
     weight : array of shape (n,), optional
@@ -266,6 +258,7 @@ class BlockedMatrix:
     def __init__(
         self,
         pieces: tuple[Piece, ...],
+        coded: Callable[[], tuple[Piece, ...]],
         n_rows: int,
         weight: Floats | None = None,
         *,
@@ -273,6 +266,7 @@ class BlockedMatrix:
         keeps: bool,
     ) -> None:
         self.pieces = pieces
+        self._coded = coded
         self.n_rows = n_rows
         self.weight = weight
         self.separable = separable
@@ -294,14 +288,7 @@ class BlockedMatrix:
             return None
         if self.width > MAX_GRAM_COLUMNS:
             return None
-        # A few rows tell whether there may be enough 0/1 columns, before all are looked at.
-        some = typical_places(self.n_rows)
-        likely = self._coding_of(with_codes([piece.take(some) for piece in self.pieces]))
-        return None if likely is None else self._coding_of(with_codes(self.pieces))
-
-    def _coding_of(self, pieces: Sequence[Piece]) -> Coding | None:
-        """Return a coding of all rows, given their columns or those of some rows."""
-        coding = Coding.of(pieces)
+        coding = Coding.of(self._coded())
         if coding is None or coding.bytes_per_row * self.n_rows > CACHE_BYTES:
             return None
         return coding if coding.halves_time(self.n_rows) else None

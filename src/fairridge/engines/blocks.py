@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Booleans, Floats
 from fairridge.data import Indicators, Piece, Slab, SparseSlab
 
 Item = TypeVar("Item")
@@ -43,8 +43,6 @@ GAUSSIAN_ONE_THREAD_COLUMNS = (32, 256)
 # many categoricals of few levels (ADULT: 7 of 7) the two are even; there combined codes are
 # faster than both.
 SMALL_CATEGORICAL_LEVELS = 16
-# Rows whose medians tell where columns are, an odd number.
-MEDIAN_SAMPLE_ROWS = 255
 # Rows from which threads cost less than they save, for each column.
 PARALLEL_COLUMN_ROWS = 50_000
 # A sum of squares below this has lost digits to the end of the range of numbers.
@@ -205,13 +203,6 @@ def binary_columns(means: Floats, variances: Floats) -> Booleans:
     inside = (means >= 0.0) & (means <= 1.0)
     bounded = np.where(inside, means, 0.0)
     return inside & (np.abs(variances - bounded * (1.0 - bounded)) <= 1e-8 * bounded)
-
-
-def typical_places(n_rows: int, heaviest: int | None = None) -> Integers:
-    """Return an odd number of places of rows that are evenly spaced, and that of the heaviest."""
-    count = min(n_rows, MEDIAN_SAMPLE_ROWS)
-    places = np.arange(count - 1 + count % 2) * (n_rows - 1) // max(count - 1, 1)
-    return places if heaviest is None else np.union1d(places, [heaviest])
 
 
 def typical_values(rows: Floats, weight: Floats | None = None) -> Floats:

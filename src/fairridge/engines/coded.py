@@ -5,13 +5,11 @@ of numbers D and of a few such codes, whose indicators are F: [1, z] = [D, F]B w
 B. Sums over rows are made of [D, F] and changed by B at the end. For Σ w zzᵀ each row adds its
 weight to one cell for every two codes, however many levels they have; written out, it costs a
 product for every two columns. A pass over ADULT (8 categoricals, 50 columns) takes half the time.
-
-Who encodes categoricals first passes an array of 0/1 columns; `with_codes` finds the codes again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -20,21 +18,17 @@ from math import prod
 import numpy as np
 from scipy import sparse
 
-from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data import Indicators, Piece, Slab, SparseSlab
-from fairridge.engines.blocks import block_slices, in_threads, write_block
+from fairridge._typing import Floats, Integers
+from fairridge.data import Indicators, Piece, SparseSlab
+from fairridge.engines.blocks import write_block
 
 # Cells of a code that stands for several categoricals: their pairs stay in the cache.
 MAX_CODE_CELLS = 128
-# Time, measured on one core, as a multiple of a product of two columns that are written out, which
-# takes 0.07 ns: for a number that is added to a cell of a code, for a weight that is added to a
-# cell of two codes, and, for each block, for every two of all cells, whose sums become those of
-# columns.
-NUMBER_COST, PAIR_COST, CELL_COST = 16.0, 26.0, 86.0
+# Time to add a number to a cell of a code, or a weight to a cell of two, as a multiple of a product
+# of two columns that are written out: measured on one core 16 and 26, at 0.07 ns for a product.
+ADDITION_COST = 20.0
 # Rows of a block: many, because every block has its sums of cells.
 CODED_BLOCK_ROWS = 1 << 16
-# First columns of the rows that are written out to form products with them alone.
-MAX_WRITTEN_COLUMNS = 32
 
 
 @dataclass(frozen=True)
@@ -90,9 +84,11 @@ class Coding:
     def gain(self, n_rows: int) -> float:
         """Time that the rows written out take for Σ w zzᵀ, as a multiple of what codes take."""
         codes, numbers, columns = len(self.codes), self.n_numbers, int(self.starts[-1])
-        coded = numbers**2 + NUMBER_COST * codes * numbers + PAIR_COST * codes * (codes - 1) / 2
-        coded += CELL_COST * float(self.ends[-1]) ** 2 * len(self.blocks(n_rows)) / n_rows
-        return columns**2 / coded
+        added = codes * numbers + codes * (codes - 1) / 2
+        # For each block the sums of every two of all cells are read and written, by rows and by
+        # columns, to become those of columns.
+        added += 4.0 * float(self.ends[-1]) ** 2 * len(self.blocks(n_rows)) / n_rows
+        return columns**2 / (numbers**2 + ADDITION_COST * added)
 
     def halves_time(self, n_rows: int) -> bool:
         """Whether codes take at most half of the time, so that they pay for their making."""
@@ -133,58 +129,6 @@ class Coding:
         return sparse.csr_array(self.basis.T)
 
 
-def with_codes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Read neighboring 0/1 columns that exclude each other as codes of one categorical."""
-    read: list[Piece] = []
-    for piece in pieces:
-        if not isinstance(piece, Slab):
-            read.append(piece)
-            continue
-        ones, binary = _ones(piece)
-        for start, stop in _runs(ones, binary):
-            if binary[start]:
-                read.append(Indicators(_codes(ones[start:stop]), stop - start))
-            else:
-                read.append(piece.columns(start, stop))
-    return tuple(read)
-
-
-def _ones(slab: Slab) -> tuple[Booleans, Booleans]:
-    """Return where columns are 1, of shape (k, n), and which ones hold zeros and ones only."""
-    n_rows, width = slab.values.shape
-    ones = np.empty((width, n_rows), dtype=bool)
-
-    def compare(rows: slice) -> Booleans:
-        values = np.ascontiguousarray(slab.values[rows].T)
-        np.equal(values, 1, out=ones[:, rows])
-        return np.asarray(((values == 0) | ones[:, rows]).all(axis=1))
-
-    binary = np.array(list(in_threads(compare, block_slices(n_rows, width))))
-    # Only when shifted by 1 does a column of ones have a variance of exactly zero.
-    return ones, np.asarray(binary.all(axis=0) & ~ones.all(axis=1))
-
-
-def _runs(ones: Booleans, binary: Booleans) -> Iterator[tuple[int, int]]:
-    """Cut columns into runs of numbers, and of 0/1 columns of which no row has two."""
-    start, taken = 0, ones[:1].any(axis=0)
-    for k in range(1, len(ones)):
-        if binary[k] != binary[start] or (binary[k] and (taken & ones[k]).any()):
-            yield start, k
-            start, taken = k, ones[k]
-        else:
-            taken = taken | ones[k]
-    if len(ones):
-        yield start, len(ones)
-
-
-def _codes(ones: Booleans) -> Integers:
-    """Return which column has the 1 of each row, -1 for none."""
-    codes = np.full(ones.shape[1], -1)
-    for k, members in enumerate(ones):
-        codes += members * (1 + k)
-    return codes
-
-
 class CodedBlock:
     """Rows as numbers and codes.
 
@@ -213,7 +157,6 @@ class CodedBlock:
         joint = [codes[a] * sizes[b] + codes[b] for a, b in pairs]
         cells = [int(sizes[a] * sizes[b]) for a, b in pairs]
         self._pairs = _indicators(joint, cells, n_rows).T if pairs else None
-        self._written = np.empty((n_rows, 0))
 
     def gram(self, weight: Floats | None) -> Floats:
         coding, d = self._coding, self._coding.n_numbers
@@ -250,15 +193,10 @@ class CodedBlock:
         return np.append(of_first.sum(axis=1), of_others.sum(axis=0))
 
     def leading(self, weights: Floats, count: int) -> Floats:
-        if count > MAX_WRITTEN_COLUMNS:
-            return np.stack([self.gram(weight)[:count] for weight in weights.T])
-        first = self._first(count)
-        return np.stack([self.products(first * weight[:, None]) for weight in weights.T])
+        return np.stack([self.gram(weight)[:count] for weight in weights.T])
 
     def corner(self, weight: Floats, count: int) -> Floats:
-        if count > MAX_WRITTEN_COLUMNS:
-            return self.gram(weight)[:count, :count]
-        return np.dot(self._first(count).T, self._first(count) * weight[:, None])
+        return self.gram(weight)[:count, :count]
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients; missing rows of coefficients are zero."""
@@ -281,12 +219,6 @@ class CodedBlock:
 
     def dense(self) -> Floats:
         return self.times(np.eye(self._coding.basis.shape[1]))
-
-    def _first(self, count: int) -> Floats:
-        """Write the first columns out, once."""
-        if self._written.shape[1] != count:
-            self._written = self.times(np.eye(count))
-        return self._written
 
 
 def _code(pieces: Sequence[Piece], rows: slice) -> Integers:

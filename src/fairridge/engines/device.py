@@ -22,12 +22,11 @@ from fairridge._arrays import (
     to_host,
 )
 from fairridge._typing import Floats
-from fairridge.data import RowLevel
+from fairridge.data import RowLevel, typical_places
 from fairridge.engines.blocks import (
     Moments,
     Triangle,
     require_squares,
-    typical_places,
     typical_values,
 )
 from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock, stacked

@@ -20,7 +20,7 @@ from fairridge._arrays import (
     to_host,
 )
 from fairridge._typing import Floats
-from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
+from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab, with_codes
 from fairridge.engines.blocked_matrix import MAX_GRAM_COLUMNS, BlockedMatrix, MatrixBlock
 from fairridge.engines.blocks import (
     MAX_STEP_THREADS,
@@ -84,7 +84,7 @@ class MemoryEngine:
         # In families that take many passes rows count by their curvature, too.
         weight = None if many_passes else rows.weight
         self._matrix = BlockedMatrix(
-            pieces, rows.n_rows, weight, separable=separable, keeps=many_passes
+            pieces, self._coded, rows.n_rows, weight, separable=separable, keeps=many_passes
         )
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
         self._families: dict[Family, Family] = {}
@@ -122,6 +122,15 @@ class MemoryEngine:
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         return family.loglik(deviance, self.response, self.weights, dispersion)
+
+    @cached_property
+    def coded_predictors(self) -> tuple[Piece, ...]:
+        """The columns of X, 0/1 columns of arrays as codes."""
+        return with_codes(self.rows.predictors)
+
+    def _coded(self) -> tuple[Piece, ...]:
+        S, targets = with_codes(self.rows.sensitive), with_codes([Slab(self.rows.targets)])
+        return (*S, *self.coded_predictors, *targets)
 
     @cached_property
     def extent(self) -> Extent:
@@ -399,8 +408,10 @@ class MemoryEngine:
         return self.rows.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> MemoryEngine:
-        rows = self.rows.take(np.flatnonzero(~self.rows.in_any(levels)))
+        positions = np.flatnonzero(~self.rows.in_any(levels))
+        rows = self.rows.take(positions)
         kept = MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
+        kept.coded_predictors = tuple(piece.take(positions) for piece in self.coded_predictors)
         kept.passes = self.passes
         return kept
 

@@ -60,7 +60,7 @@ from fairridge.estimators._training import Training, read_new_rows, read_trainin
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition
 from fairridge.inference import CERTIFICATIONS, Certificate, Certification, posterior_covariance
-from fairridge.models import drop_separated
+from fairridge.models import separated_levels
 from fairridge.reports import Summary
 from fairridge.search import (
     ModelSettings,
@@ -564,7 +564,7 @@ class FairRidge(LinearModel):
         engine, response, traits = training.engine, training.response, self._traits
         settings = self._model_settings(response)
         if self.separation == "error" and may_separate(engine, response.family, settings):
-            refuse_decided(drop_separated(engine, response.family), training.design)
+            refuse_decided(separated_levels(engine, response.family), training.design)
         problem = set_up(engine, response.family, traits.definition, settings)
         ignored = problem.isolated_columns
         check_columns(problem.basis, training, traits, ignored)

@@ -41,7 +41,7 @@ from fairridge.metrics import (
     shares_of_fit,
     total_ratios,
 )
-from fairridge.models import FairBasis, Fit, Isolation, TrainingColumns
+from fairridge.models import FairBasis, Fit, SeparatedLevel, TrainingColumns
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition
 from fairridge.sources.stream import sample_of
@@ -308,10 +308,10 @@ def store_isolated(model: Any, training: Training, problem: Problem, solution: S
         model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 
 
-def refuse_decided(isolation: Isolation | None, design: Design) -> None:
+def refuse_decided(levels: tuple[SeparatedLevel, ...], design: Design) -> None:
     """Raise if there are levels that decide the response."""
-    if isolation is not None:
-        names = [_level_name(decided.level, design) for decided in isolation.levels]
+    if levels:
+        names = [_level_name(decided.level, design) for decided in levels]
         raise ValueError(
             f"all rows of {listed(names)} have the same outcome. Merge rare levels "
             "(min_frequency=…), set a predictor_penalty, or use separation='isolate'."

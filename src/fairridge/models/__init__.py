@@ -8,7 +8,12 @@ from fairridge.models.fit import (
     Separation,
     TrainingColumns,
 )
-from fairridge.models.isolation import Isolation, drop_separated
+from fairridge.models.isolation import (
+    Isolation,
+    SeparatedLevel,
+    drop_separated,
+    separated_levels,
+)
 
 __all__ = [
     "ControlledColumns",
@@ -16,9 +21,11 @@ __all__ = [
     "Fit",
     "Isolation",
     "PredictedModels",
+    "SeparatedLevel",
     "Separation",
     "TrainingColumns",
     "drop_separated",
     "factorize",
     "fair_basis",
+    "separated_levels",
 ]

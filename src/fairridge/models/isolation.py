@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import brentq, root
 from scipy.special import log_softmax, logsumexp
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data import Indicators, RowLevel, Rows, Slab, SparseSlab
+from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines import Engine, MemoryEngine, in_memory
-from fairridge.engines.blocks import block_slices
 from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.models.basis import FairBasis
@@ -32,8 +30,6 @@ from fairridge.models.fit import DevianceOfRows, Fit
 MAX_WEIGHT_SHARE = 0.01
 # Share of a sum that may be rounding: if a level seems decided by it, rows are looked at.
 SUM_TOLERANCE = 1e-9
-# Rows of every outcome that are looked at first: two outcomes among them clear a level.
-SAMPLED_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -48,13 +44,12 @@ class SeparatedLevel:
 class Isolation:
     """Rows that a model is fitted without, and how their levels get coefficients."""
 
-    # All rows, and those that the model is fitted to.
+    # All rows, those that the model is fitted to, and the few that left.
     all_rows: Engine
     kept: Engine
+    rows: MemoryEngine
     levels: tuple[SeparatedLevel, ...]  # in the order in which they were found
     family: Family  # the family of the response
-    # Whether few rows leave, and every outcome stays. If not, all rows are kept.
-    is_small: bool
 
     @cached_property
     def columns(self) -> frozenset[int]:
@@ -158,13 +153,6 @@ class Isolation:
         return float(fit.deviance + terms.deviance)
 
     @cached_property
-    def rows(self) -> MemoryEngine:
-        """The rows that left; they are few."""
-        levels = tuple(decided.level for decided in self.levels)
-        gathered: list[Rows] = self.all_rows.sum_of(partial(_gather, levels=levels))
-        return MemoryEngine(reduce(Rows.followed_by, gathered), separable=self.family.separable)
-
-    @cached_property
     def _memberships(self) -> tuple[tuple[Booleans, Booleans], ...]:
         """Rows that are a level's first, and all that have it."""
         taken = np.zeros(self.rows.n_rows, dtype=bool)
@@ -192,7 +180,7 @@ class Isolation:
 
 
 def drop_separated(engine: Engine, family: Family) -> Isolation | None:
-    """Find the levels of predictors that decide the outcome, until none is left.
+    """Leave out the levels of predictors that decide the outcome, until none is left.
 
     Without the rows of some levels others may decide it, too. Levels of S stay:
     the bound is about them.
@@ -207,53 +195,33 @@ def drop_separated(engine: Engine, family: Family) -> Isolation | None:
     Returns
     -------
     Isolation or None
-        None if there are no such levels.
+        None if there are no such levels, or they have too many rows to leave.
     """
-    found: tuple[SeparatedLevel, ...] = ()
-    kept, removed = engine, 0.0
+    counts = all_counts = _look(engine, family)
     total = float(engine.weights.sum()) if in_memory(engine) else engine.moments().weight
-    while new := separated_levels(kept, family):
+    found: tuple[SeparatedLevel, ...] = ()
+    while new := _decided(counts, engine.categories):
         found += new
-        levels = tuple(decided.level for decided in new)
-        removed += kept.sum_of(partial(_weight_in, levels=levels))
-        if removed > MAX_WEIGHT_SHARE * total:
-            return Isolation(engine, engine, found, family, is_small=False)
-        kept = kept.outside(levels)
+        levels = tuple(decided.level for decided in found)
+        if _sum(engine, partial(_weight_in, levels=levels)) > MAX_WEIGHT_SHARE * total:
+            return None
+        gathered: list[Rows] = _sum(engine, partial(_gather, levels=levels))
+        left = MemoryEngine(reduce(Rows.followed_by, gathered), separable=family.separable)
+        counts = all_counts - _count(left, family)
     if not found:
         return None
-    isolation = Isolation(engine, kept, found, family, is_small=True)
-    left = isolation.rows
     with np.errstate(over="ignore", invalid="ignore"):
         if not all(np.isfinite(np.square(part).sum()) for part in left.dense_columns()[:2]):
             left.moments()  # raises for numbers that no other sum sees
-    before = engine.sum_of(partial(_count_outcomes, family=family))
-    after = before - _count_outcomes(left, family)
     # Every class must stay, or some response that is not extreme, such as a count above 0.
+    before, after = all_counts[0], counts[0]
     stays = after[0] > 0 or ((before > 0) == (after > 0)).all()
-    return isolation if stays else replace(isolation, is_small=False)
+    return Isolation(engine, engine.outside(levels), left, found, family) if stays else None
 
 
 def separated_levels(engine: Engine, family: Family) -> tuple[SeparatedLevel, ...]:
-    """Return decided levels of categoricals, own columns first, then values of 0/1 columns."""
-    outcomes = partial(_outcomes_of_levels, family=family)
-    if in_memory(engine):  # to look takes less time than to sum moments, which the rest needs
-        seen = outcomes(engine)
-    elif _may_be_decided(engine, family):
-        seen = engine.sum_of(outcomes)
-    else:
-        return ()
-    # Merged levels may leave a categorical without columns.
-    base_levels = {columns[0]: tuple(columns) for columns in engine.categories if columns}
-    coded = {j for columns in engine.categories for j in columns}
-    decided = np.argwhere(~seen[..., 0] & (seen.sum(axis=-1) == 1)).tolist()
-    decided.sort(key=lambda one: (1 - one[1], one[0]) if one[0] in coded else (2, one[0], -one[1]))
-    return tuple(
-        SeparatedLevel(
-            RowLevel((j,) if value else base_levels.get(j, (j,)), value),
-            int(np.argmax(seen[j, value])) - 1,
-        )
-        for j, value in decided
-    )
+    """Return the levels of predictors all of whose rows have the same outcome."""
+    return _decided(_look(engine, family), engine.categories)
 
 
 # ------------------------------------------------------------------- what rows have
@@ -273,90 +241,91 @@ def _outcomes(family: Family, y: Floats) -> tuple[Integers, int]:
     return np.where((codes == values) & (codes >= 0) & (codes < size), codes + 1, 0), size + 1
 
 
-def _count_outcomes(engine: MemoryEngine, family: Family) -> Integers:
-    """Count rows by outcome."""
+def _sum(engine: Engine, function: Callable[[MemoryEngine], Any]) -> Any:
+    """Return a function of all rows; in memory that costs little beside a pass."""
+    return function(engine) if in_memory(engine) else engine.sum_of(function)
+
+
+def _look(engine: Engine, family: Family) -> Floats:
+    """Count the rows of every level by outcome, or say that moments show two for each."""
+    if in_memory(engine) or _may_be_decided(engine, family):
+        return np.asarray(_sum(engine, partial(_count, family=family)))
+    return np.full((1 + len(engine.names) - engine.n_sensitive, 2), np.nan)
+
+
+def _count(engine: MemoryEngine, family: Family) -> Floats:
+    """Count by outcome all rows, then those in which a column of X is 1, of shape (1 + p, size).
+
+    Columns that have other numbers than 0 and 1 have NaN.
+    """
     outcomes, size = _outcomes(family, engine.response)
-    return np.bincount(outcomes, minlength=size)
+    parts = [_count_ones(piece, outcomes, size) for piece in engine.coded_predictors]
+    return np.vstack([np.bincount(outcomes, minlength=size), *parts]).astype(np.float64)
 
 
-def _outcomes_of_levels(engine: MemoryEngine, family: Family) -> Booleans:
-    """Return which outcomes rows have in which a column of X is 0, or 1, of shape (p, 2, size).
+def _count_ones(piece: Piece, outcomes: Integers, size: int) -> Any:
+    if isinstance(piece, Indicators):
+        cells = (piece.codes.astype(np.intp, copy=False) + 1) * size + outcomes
+        return np.bincount(cells, minlength=(piece.width + 1) * size).reshape(-1, size)[1:]
+    counts = np.full((piece.width, size), np.nan)
+    if isinstance(piece, SparseSlab):
+        numbers = piece.values
+        is_binary = (numbers.data == 0) | (numbers.data == 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            counts = ((np.arange(size)[:, None] == outcomes).astype(np.float64) @ numbers).T
+        counts[numbers.indices[~is_binary]] = np.nan
+    return counts
+
+
+def _by_value(counts: Floats, categories: Sequence[range]) -> Floats:
+    """Return the rows in which a column of X is 0, or 1, of shape (p, 2, size).
 
     With the first column of a categorical 0 stands for the base level, and with others for nothing.
     """
-    outcomes, size = _outcomes(family, engine.response)
-    seen = [
-        _of_codes(piece, outcomes, size)
-        if isinstance(piece, Indicators)
-        else _of_numbers(piece, outcomes, size)
-        for piece in engine.rows.predictors
-    ]
-    return np.concatenate([np.zeros((0, 2, size), dtype=bool), *seen])
+    everyone, ones = counts[0], counts[1:]
+    zeros = everyone - ones
+    for columns in filter(len, categories):  # merged levels may leave none
+        zeros[columns] = 0.0
+        zeros[columns[0]] = everyone - ones[columns].sum(axis=0)
+    return np.stack([zeros, ones], axis=1)
 
 
-def _of_codes(piece: Indicators, outcomes: Integers, size: int) -> Booleans:
-    cells = (piece.codes.astype(np.intp, copy=False) + 1) * size + outcomes  # the base level first
-    counts = np.bincount(cells, minlength=(piece.width + 1) * size).reshape(-1, size)
-    seen = np.zeros((piece.width, 2, size), dtype=bool)
-    seen[:, 1], seen[:1, 0] = counts[1:] > 0, counts[0] > 0
-    return seen
-
-
-def _of_numbers(piece: Slab | SparseSlab, outcomes: Integers, size: int) -> Booleans:
-    """Look at some rows of every outcome, and at all for columns that these do not clear."""
-    if isinstance(piece, Slab) and _has_other_numbers(piece.values[:SAMPLED_ROWS]).all():
-        seen = np.zeros((piece.width, 2, size), dtype=bool)
-        seen[:, :, 0] = True
-        return seen
-    of_each = [np.flatnonzero(outcomes == outcome) for outcome in range(size)]
-    sample = np.concatenate([rows[:: len(rows) // SAMPLED_ROWS + 1] for rows in of_each])
-    with np.errstate(over="ignore", invalid="ignore"):
-        seen = _of_values(piece.values[sample], outcomes[sample], size)
-        cleared = seen[..., 0] | (seen.sum(axis=-1) > 1)
-        others = np.flatnonzero(~cleared.all(axis=1))
-        for rows in block_slices(len(outcomes), len(others)) if len(others) else ():
-            seen[others] |= _of_values(piece.values[rows][:, others], outcomes[rows], size)
-    return seen
-
-
-def _of_values(values: Any, outcomes: Integers, size: int) -> Booleans:
-    """Look at all rows; columns with other numbers than 0 and 1 decide nothing."""
-    by_outcome = (np.arange(size)[:, None] == outcomes).astype(np.float64)
-    # Sums of 0/1 columns over the rows of an outcome count them, without rounding.
-    ones = (by_outcome @ values).T
-    seen = np.stack([by_outcome.sum(axis=1) - ones, ones], axis=1) > 0.0
-    seen[_has_other_numbers(values), :, 0] = True
-    return seen
-
-
-def _has_other_numbers(values: Any) -> Booleans:
-    """Return which columns have numbers besides 0 and 1."""
-    if sparse.issparse(values):
-        numbers = values.data
-        others = (numbers != 0) & (numbers != 1)
-        return np.bincount(values.indices[others], minlength=values.shape[1]) > 0
-    return np.asarray(((values != 0) & (values != 1)).any(axis=0))
+def _decided(counts: Floats, categories: Sequence[range]) -> tuple[SeparatedLevel, ...]:
+    """Return decided levels of categoricals, own columns first, then values of 0/1 columns."""
+    seen = _by_value(counts, categories) != 0.0
+    base_levels = {columns[0]: tuple(columns) for columns in categories if columns}
+    coded = {j for columns in categories for j in columns}
+    decided = np.argwhere(~seen[..., 0] & (seen.sum(axis=-1) == 1)).tolist()
+    decided.sort(key=lambda one: (1 - one[1], one[0]) if one[0] in coded else (2, one[0], -one[1]))
+    return tuple(
+        SeparatedLevel(
+            RowLevel((j,) if value else base_levels.get(j, (j,)), value),
+            int(np.argmax(seen[j, value])) - 1,
+        )
+        for j, value in decided
+    )
 
 
 def _may_be_decided(engine: Engine, family: Family) -> bool:
     """Whether means of columns, and of products with y, allow for a level with one outcome."""
     moments, q, k = engine.moments(), engine.n_sensitive, len(engine.names)
     mean, y = moments.mean[q:k], moments.mean[k:]
-    joint = moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)
-    coded = [list(columns) for columns in engine.categories]
-    binary = set(np.flatnonzero(moments.binary[q:k]).tolist()).difference(*coded)
-    columns_of = [*coded, *([j] for j in binary)]  # rows with zeros there have a level, too
-    own = [j for columns in columns_of for j in columns]
-    shares = np.append(mean[own], [1.0 - mean[columns].sum() for columns in columns_of])
-    rest = [y - joint[columns].sum(axis=0) for columns in columns_of]
-    products = np.vstack([joint[own], *rest])
+    ones = np.column_stack([mean, moments.scatter[q:k, k:] / moments.weight + np.outer(mean, y)])
+    binary = moments.binary[q:k]
+    for columns in engine.categories:
+        binary[columns] = True
+    ones[~binary] = np.nan
+    rows = _by_value(np.vstack([np.append(1.0, y), ones]), engine.categories)
+    shares, products = rows[..., 0], rows[..., 1:]
     if family.reads == "times":  # the moments have no events
         decided = np.ones_like(shares, dtype=bool)
     elif family.link == "log":
-        decided = products[:, 0] <= SUM_TOLERANCE * y[0]
+        decided = products[..., 0] <= SUM_TOLERANCE * y[0]
     else:  # what rows have of outcomes but one, for each; of two outcomes y is the second
-        others = np.column_stack([shares[:, None] - products, products[:, : len(y) == 1]])
-        decided = others.min(axis=1) <= SUM_TOLERANCE * (shares + 1e-4)
+        others = np.concatenate(
+            [shares[..., None] - products, products[..., : len(y) == 1]], axis=-1
+        )
+        decided = others.min(axis=-1) <= SUM_TOLERANCE * (shares + 1e-4)
     return bool((decided & (shares > 0.0)).any())
 
 

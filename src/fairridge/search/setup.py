@@ -79,8 +79,6 @@ def set_up(
     isolation: Isolation | None = None
     if settings.isolates and may_separate(engine, family, settings):
         isolation = drop_separated(engine, family)
-    if isolation is not None and not isolation.is_small:
-        isolation = None
     if isolation is not None:
         engine = isolation.kept
     settings = _with_own_ridge(family, definition, settings)
