@@ -15,9 +15,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine, in_memory
 from fairridge.fairness.base import Definition
 from fairridge.models import Fit
-
-# A column of S with less than this in every direction of variance is constant.
-NO_VARIANCE = 1e-12
+from fairridge.solvers.spectrum import LENGTH_TOLERANCE
 
 
 class Maximal(Definition):
@@ -88,7 +86,7 @@ class Maximal(Definition):
         S, U = fit.basis.sensitive, fit.basis.predictors
         alpha, beta = np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)
         scatter = S.scatter()
-        constant = np.linalg.norm(S.vectors, axis=1) <= NO_VARIANCE
+        constant = np.linalg.norm(S.vectors, axis=1) <= LENGTH_TOLERANCE
         return self.associations(
             alpha @ np.where(constant, 0.0, scatter),
             np.where(constant, 0.0, np.diag(scatter)),

@@ -15,7 +15,12 @@ from fairridge.fairness.base import Certifiable, Definition, VarianceShare, Whol
 from fairridge.fairness.conditional import GivenControls
 from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit, PredictedModels
-from fairridge.solvers.spectrum import block_diagonal, explained_by_sensitive, whitening
+from fairridge.solvers.spectrum import (
+    LENGTH_TOLERANCE,
+    block_diagonal,
+    explained_by_sensitive,
+    whitening,
+)
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-20
@@ -24,10 +29,8 @@ NOTHING = 1e-20
 NOTHING_OF_SEPARATED, SEPARATED = 1e-16, 1e-9
 # What S explains of means that are all alike, relative to the square of their size: rounding.
 ALIKE = 1e-28
-# R² that is nothing but rounding: correlations below 10⁻¹².
-NO_SHARE = 1e-24
-# Share of mean squares that means and controls leave, which is nothing but rounding.
-NOTHING_LEFT = 1e-12
+# Share of mean squares, or of a variance, left by means and controls, that counts as zero.
+RESIDUAL_TOLERANCE = 1e-12
 
 
 # Pairs of a mean and the class among whose rows it counts.
@@ -350,7 +353,7 @@ class MeanForm:
             return float("nan")
         total = float(self.shares @ (sums.scatter / self.weights))
         b = self.of_controls @ sums.products.ravel()
-        value, least = total - float(b @ b), NOTHING_LEFT * total if len(b) else 0.0
+        value, least = total - float(b @ b), RESIDUAL_TOLERANCE * total if len(b) else 0.0
         separated = sums.deviance <= SEPARATED * float(self.weights.sum())
         least = max(least, (NOTHING_OF_SEPARATED if separated else NOTHING) * size, self.rounding)
         return value if value > least else 0.0
@@ -382,7 +385,7 @@ class MeanForm:
         if float(a @ a) <= ALIKE * float(self.shares @ (sums.squares / self.weights)):
             return 0.0
         share = float(a @ a) / total if total != 0.0 else 0.0
-        return 0.0 if share <= NO_SHARE else share
+        return 0.0 if share <= LENGTH_TOLERANCE**2 else share
 
     def adjusted(self, share: float) -> float:
         """Adjust R² for chance; NaN if the rows are too few."""
@@ -459,6 +462,6 @@ def _whitened(scatter: Floats, columns: Floats, squares: Floats | None = None) -
         return columns
     variance = columns @ scatter @ columns.T
     if squares is not None:
-        gone = np.diag(variance) <= NOTHING_LEFT * squares
+        gone = np.diag(variance) <= RESIDUAL_TOLERANCE * squares
         variance[gone], variance[:, gone] = 0.0, 0.0
     return whitening(variance) @ columns

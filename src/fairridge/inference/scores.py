@@ -37,13 +37,12 @@ from scipy.stats import chi2
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
+from fairridge.fairness.means import RESIDUAL_TOLERANCE
 from fairridge.models import Fit
 from fairridge.solvers.spectrum import whitening
 
 # A row that is a group by itself has leverage 1, and no information on its residual.
 MIN_RESIDUAL_LEVERAGE = 1e-6
-# Share of a variance of S that controls do not explain, which is nothing but rounding.
-NEGLIGIBLE_RESIDUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -356,6 +355,6 @@ def _roots(scatter: Floats, c: int) -> tuple[Floats, Floats]:
     residuals = np.eye(width)[c:]
     residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
     left = residuals @ scatter @ residuals.T
-    gone = np.diag(left) <= NEGLIGIBLE_RESIDUAL * np.diag(scatter)[c:]
+    gone = np.diag(left) <= RESIDUAL_TOLERANCE * np.diag(scatter)[c:]
     left[gone], left[:, gone] = 0.0, 0.0
     return of_controls, _whitening(left) @ residuals

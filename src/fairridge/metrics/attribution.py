@@ -17,11 +17,10 @@ from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.data import make_frame
 from fairridge.metrics.attribute_leakage import AttributeLeakage
+from fairridge.solvers.spectrum import RANK_TOLERANCE
 
 # The split looks at 2¹⁵ subsets then.
 MAX_SPLIT_ATTRIBUTES = 15
-# What a column of variance 1 has left after others counts as nothing below this.
-COLLINEAR_REST = 1e-10
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def _explained_by_subsets(covariance: Floats, cross: Floats, players: Integers, 
     for size in np.bincount(players, minlength=k):
         left = states[:, size:, size:]
         values, vectors = np.linalg.eigh(states[:, :size, :size])
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > COLLINEAR_REST)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > RANK_TOLERANCE)
         products = np.swapaxes(vectors, 1, 2) @ states[:, :size, size:]
         taken = left - np.swapaxes(products * inverse[:, :, None], 1, 2) @ products
         states = np.concatenate([left, taken])

@@ -29,10 +29,7 @@ from fairridge.models import Fit
 from fairridge.penalties import Penalty
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.solvers import Spectrum
-
-# A row that leaves less than this share to the others has a level or a direction of its own:
-# the model without it cannot predict it.
-ALONE = 1e-9
+from fairridge.solvers.spectrum import RANK_TOLERANCE
 
 
 def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
@@ -110,7 +107,9 @@ class _LeftOut:
         left_free = others - w * (P * P).sum(axis=1, keepdims=True)
         of_u = w * ((Q * Q) @ self.of_predictors)
         # The last is the smallest of the three.
-        counted = (left_free - of_u).min(axis=1) > ALONE
+        # A row that leaves the others nothing has a level or a direction of its own: the model
+        # without it cannot predict it.
+        counted = (left_free - of_u).min(axis=1) > RANK_TOLERANCE
         with np.errstate(divide="ignore", invalid="ignore"):
             missed = error / left - (by_predictors - of_u * free / (left_free - of_u)) / left_free
         return np.asarray(weight[counted] @ missed[counted] ** 2)

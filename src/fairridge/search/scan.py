@@ -21,8 +21,6 @@ from fairridge.solvers.spectrum import EPS
 
 Value = Callable[[float], float]
 
-# The largest λ to look at; beyond it comes α = 0.
-LARGEST_LAMBDA = 1e150
 # Ratio of neighboring λ if every value costs passes over the rows, and a definition is known to
 # vary slowly.
 COARSE_STEP = 10.0
@@ -63,8 +61,8 @@ class PenaltyProfile:
         """Find the crossing between grid points k and k+1."""
         low, high = float(self.grid[k]), float(self.grid[k + 1])
         if np.isinf(high):
-            high = LARGEST_LAMBDA
-            if low >= high or self._at(high) > r:
+            high = 10.0**DECADES_ABOVE * low  # beyond it comes α = 0
+            if self._at(high) > r:
                 return np.inf, True
         # Logarithms, in which values are smooth; below a finite ceiling they vanish about linearly.
         linear = high >= self.ceiling

@@ -14,10 +14,10 @@ from fairridge.models import Fit
 from fairridge.models.spaces import Space, SparseFeatures
 from fairridge.models.spaces.newton_direction import SparseModel, relative_length
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
+from fairridge.solvers.spectrum import COLLINEARITY_TOLERANCE
 
-# Length of a Newton step, relative to γ, that is left alone; and what may be left if steps have
-# stopped shrinking, since rounding decides them.
-STEP_TOLERANCE, ROUNDED_STEP = 1e-11, 1e-7
+# Length of a Newton step, relative to γ, that is left alone.
+STEP_TOLERANCE = 1e-11
 # Far from a minimum a Newton step is not worth more digits than this part of its length.
 FORCING = 0.1
 # Products of conjugate gradients per direction, and steps per round of growth.
@@ -56,7 +56,8 @@ class SparseProblem(PenalizedProblem):
             fits: list[Any] = [solution.fit.features for solution in solutions]
             lengths.append(self._grow(fits + self.inner.references))
             stopped_shrinking = lengths[-1] > 0.5 * min(lengths[:-1], default=np.inf)
-            if lengths[-1] <= (ROUNDED_STEP if stopped_shrinking else STEP_TOLERANCE):
+            # Steps that rounding decides stop shrinking.
+            if lengths[-1] <= (COLLINEARITY_TOLERANCE if stopped_shrinking else STEP_TOLERANCE):
                 return solutions
         return [
             replace(solution, choice=replace(solution.choice, status="not-converged"))

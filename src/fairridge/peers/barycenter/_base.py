@@ -19,9 +19,7 @@ from fairridge.estimators._model import Traits
 from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.peers.barycenter.transport import Transport, barycenter_maps
 from fairridge.search import Status
-
-# Squared distance of predictions from their map, relative to their size, that is rounding.
-ROUNDING_OF_DISTANCE = 1e-24
+from fairridge.solvers.spectrum import LENGTH_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -148,7 +146,7 @@ class Barycenter(PredictionModel):
             np.bincount(codes, weights=weight * values) / size for values in (plain, predicted)
         )
         # Predictions and their map agree to rounding if groups do not differ.
-        differ = before > ROUNDING_OF_DISTANCE * float(np.average(plain**2, weights=weight))
+        differ = before > LENGTH_TOLERANCE**2 * float(np.average(plain**2, weights=weight))
         self.unfairness_ = after / before if differ else 0.0
         self.unfairness_components_ = {
             "wasserstein": after,

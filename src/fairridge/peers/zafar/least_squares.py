@@ -29,10 +29,9 @@ from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace,
 from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
 from fairridge.search.problem import Choice, LeastSquares, Problem, Solution, Status
 
-# By how much a limit on covariances stays below its bound, for rounding.
-ROUNDING_OF_COVARIANCE = 1e-13
-# A correlation this small counts as zero.
-NEGLIGIBLE_CORRELATION = 1e-13
+# Relative rounding error of an association: limits stay that far below their bounds, and less
+# than it counts as zero.
+ASSOCIATION_TOLERANCE = 1e-13
 
 
 def definition_of(bound: Bound) -> MaximalCorrelation | MaximalCovariance:
@@ -50,7 +49,7 @@ class Limit(NamedTuple):
 
 def just_below(bounds: Floats) -> list[Limit]:
     """Return limits that keep covariances below bounds, though they are rounded."""
-    return [Limit(r) for r in ((1.0 - ROUNDING_OF_COVARIANCE) * bounds).tolist()]
+    return [Limit(r) for r in ((1.0 - ASSOCIATION_TOLERANCE) * bounds).tolist()]
 
 
 class CovarianceBound(Problem):
@@ -91,7 +90,7 @@ class CovarianceBound(Problem):
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound; none is exceeded, not even by rounding."""
         # Smaller associations than this are rounding.
-        nothing = NEGLIGIBLE_CORRELATION * (1.0 if self.bound == "correlation" else self._largest)
+        nothing = ASSOCIATION_TOLERANCE * (1.0 if self.bound == "correlation" else self._largest)
         positive = bounds[bounds > nothing]
         limits = dict(zip(positive.tolist(), self._limits(positive), strict=True))
         return [
