@@ -317,6 +317,18 @@ def test_raw_columns_of_very_different_scales_in_a_blind_model_of_classes(ratio,
     np.testing.assert_allclose(np.ravel(model.coef_) * unit, b[1:], rtol=1e-7)
 
 
+@pytest.mark.parametrize("model", [{"definition": "mean-parity"}, {"blind": True}])
+def test_s_has_any_units_where_what_it_explains_is_penalized(model):
+    S, X, eta, rng = make()
+    y = (eta + rng.logistic(size=N) > 0.0).astype(int)
+    one, other = (
+        fit(FairRidgeClassifier(0.05, **model, **RAW), S * units, X, y)
+        for units in (np.ones(Q), [1e14, 1.0][:Q])
+    )
+    np.testing.assert_allclose(other.beta_, one.beta_, rtol=1e-6)
+    assert other.unfairness_ == pytest.approx(0.05, abs=1e-8)
+
+
 def test_columns_that_no_penalty_holds_have_any_units():
     S, X, eta, rng = make()
     units, y = np.array([1e-20, 1.0, 1e20]), eta + rng.normal(size=N)

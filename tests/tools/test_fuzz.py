@@ -268,7 +268,9 @@ def test_data_beyond_the_contract_are_known():
     heavy = np.where(np.arange(n) == 0, 1.0, 1e-9)
     assert limits_exceeded(S=S, penalty="ridge", standardize=False) == "units"
     assert limits_exceeded(S=S, penalty="ridge", standardize=True) == ""
-    assert limits_exceeded(S=S, penalty="radial", standardize=False) == ""
+    assert limits_exceeded(S=S, penalty="radial", standardize=False) == "units"
+    assert limits_exceeded(S=S, definition="mean-parity", standardize=False) == ""
+    assert limits_exceeded(S=S, blind=True, standardize=False) == ""
     assert limits_exceeded(y=1e13 + y, offset=None) == "response"
     assert limits_exceeded(y=1e9 + y, offset=None) == ""
     assert limits_exceeded(y=np.full(n, 3.0), offset=None) == ""

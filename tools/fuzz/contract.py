@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.fuzz.columns import centered, over, weighted_mean
 from tools.fuzz.problems import CLASSES, LOG_LINKS, Problem
 
 Floats = NDArray[np.float64]
@@ -62,14 +63,19 @@ def _kept(problem: Problem) -> NDArray[np.bool_]:
 def _mixes_units(problem: Problem) -> bool:
     """Whether a penalty in the user's units holds columns of very different sizes.
 
-    What S explains, of η or of means, is the same in all units.
+    What S explains, of η or of means, is the same in all units. Of predictors that are
+    combinations of others the shortest coefficients are the answer, in these units.
     """
     if problem.standardize:
         return False
-    S, X = problem.features
-    own_units = not (problem.penalty == "radial" or problem.bounds_means or problem.blind)
-    held = [S] * own_units + [X] * (problem.predictor_penalty > 0.0)
-    sizes = np.concatenate([np.zeros(0), *(Z[_kept(problem)].std(axis=0) for Z in held)])
+    kept = _kept(problem)
+    w = np.ones(int(kept.sum())) if problem.weight is None else problem.weight[kept]
+    S, X = (centered(Z[kept], w)[0] for Z in problem.features)
+    unit = over(X, np.linalg.norm(X, axis=0))
+    dependent = bool(np.linalg.matrix_rank(unit, 1e-7) < np.count_nonzero(X.any(axis=0)))
+    held = [S] * (not (problem.bounds_means or problem.blind))
+    held += [X] * (problem.predictor_penalty > 0.0 or dependent)
+    sizes = np.concatenate([np.zeros(0), *(np.sqrt(weighted_mean(Z**2, w)) for Z in held)])
     sizes = sizes[sizes > 0.0]
     return bool(sizes.size and sizes.max() > UNITS * sizes.min())
 

@@ -184,10 +184,12 @@ def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -
 def _usage(model: FairModel) -> Usage:
     """Return what a model does with its columns."""
     traits, learner = model._traits, getattr(model, "estimator", None)
+    on_means = getattr(traits.definition, "penalizes_means", False)
     return Usage(
         # A learner of another library has coefficients of its own, or none.
         penalized=traits.advice is None or learner is not None,
         uses_sensitive=traits.needs_sensitive and learner is None,
+        holds_sensitive=learner is not None or (traits.needs_sensitive and not on_means),
         has_penalty=hasattr(model, "predictor_penalty"),
     )
 

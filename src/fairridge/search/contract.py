@@ -45,6 +45,8 @@ class Usage:
 
     penalized: bool = False  # whether a penalty holds the coefficients of X
     uses_sensitive: bool = True  # whether S has coefficients
+    # Whether a penalty holds those of S, and not what S explains, which has no units.
+    holds_sensitive: bool = True
     has_penalty: bool = False  # whether the model has a `predictor_penalty` to set
 
 
@@ -155,10 +157,14 @@ def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
 
 def _require_units(engine: Engine, usage: Callable[[], Usage]) -> None:
     """Raise for columns under one penalty whose units differ too much."""
-    deviation = _statistics(engine)[1][: len(engine.names)]
+    deviation = _statistics(engine)[1][: len(engine.names)].copy()
+    if _extremes(deviation)[2] <= SCALE_RATIO:
+        return
+    if not usage().holds_sensitive:
+        deviation[: engine.n_sensitive] = 0.0
+    if not (usage().penalized or _takes_shortest(engine)):
+        deviation[engine.n_sensitive :] = 0.0
     large, small, ratio = _extremes(deviation)
-    if ratio > SCALE_RATIO and not (usage().penalized or _takes_shortest(engine)):
-        large, small, ratio = _extremes(deviation[: engine.n_sensitive])
     if ratio > SCALE_RATIO:
         raise ValueError(
             f"columns {_named(engine, large, small)} differ by {_power(ratio)} in scale; change a "
