@@ -108,7 +108,7 @@ def test_which_models_can_be_watched():
 def test_states_of_earlier_versions_are_refused(model, tmp_path):
     path = tmp_path / "state.json"
     Monitor(model).save(path)
-    path.write_text(path.read_text().replace('"format": 3, ', ""))
+    path.write_text(path.read_text().replace('"format": 4, ', ""))
     with pytest.raises(ValueError, match=r"another version of fairridge.*begin another state"):
         Monitor.load(path, model)
 
@@ -391,14 +391,14 @@ def test_other_models_are_watched_like_ours():
         own = Monitor(ours, r).update(new, groups)
         assert state.alarm == own.alarm == alarm
         assert np.log(state.wealth) == pytest.approx(np.log(own.wealth), rel=0.05, abs=0.05)
-    assert watched.watches == "R² of predictions on S"
+    assert watched.watches == "share of the variance of the predictions due to sex"
 
 
 def test_classifiers_have_exact_guarantees():
     X, S, y = named_rows(2000, 0)
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y > 0)
     monitor = Monitor(plain, 0.9, X=X, sensitive_features=S)
-    assert monitor.watches == "R² of predicted probabilities on S"
+    assert monitor.watches == f"{OF_PROBABILITIES} due to sex"
     assert monitor._columns.limited
     new, groups, _ = named_rows(3000, 5)
     assert not monitor.update(new, groups).alarm

@@ -12,17 +12,14 @@ from fairridge._arrays import LARGEST_EXPONENT
 from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
 from fairridge.data import as_table, warn_of_order, weights
-from fairridge.data.pipelines import split_pipeline
-from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.outputs import checksum, writing
-from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.betting import EProcess, add_rows
-from fairridge.validation.watched import MAX_SCALE, Watched, watched_of
-from fairridge.validation.watched_predictions import WatchedPredictions, watched_predictions
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.watched import MAX_SCALE, watched_of
 
 # Of state files, those that say in other words what is watched, and earlier ones.
-FORMAT = 3
-CONTINUED_FORMATS = (2, FORMAT)
+FORMAT = 4
+CONTINUED_FORMATS = (2, 3, FORMAT)
 
 
 @dataclass(frozen=True)
@@ -149,19 +146,12 @@ class Monitor:
         X: TableLike | None = None,
         sensitive_features: TableLike | None = None,
     ) -> None:
-        self._steps, last = split_pipeline(model)
-        self._watched: Watched | WatchedPredictions
-        if isinstance(last, LinearModel | FairStacking):
-            self._last = last
-            self._watched = watched_of(last.layer_ if isinstance(last, FairStacking) else last)
-        else:
-            self._steps, self._last = None, model
-            self._watched = watched_predictions(model, X, sensitive_features)
+        self._watched = watched_of(model, X, sensitive_features)
         bound = self._watched.bound if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
         self.false_alarm = check_probability("false_alarm", false_alarm)
         self.model = model
-        self.watches = str(self._watched)
+        self.watches = self._watched.measure.words
         self._columns = self._watched.columns
         self._purse, self._rows = EProcess.new(self._columns.n_columns), 0
 
@@ -201,11 +191,8 @@ class Monitor:
         MonitorState
             What the monitor has seen so far.
         """
-        if self._steps is not None:
-            X = self._steps.transform(X)
-        if isinstance(self._last, FairStacking):
-            rows = self._last.layer_inputs(X, sensitive_features=sensitive_features)
-            X, sensitive_features = rows["X"], rows["sensitive_features"]
+        rows = self._watched.model.inner_rows(PassedRows(X, y, sensitive_features))
+        X, sensitive_features = rows.X, rows.sensitive_features
         beside = {"sample_weight": sample_weight, "exposure": exposure}
         warn_of_order(X=X, y=y, sensitive_features=sensitive_features, offset=offset, **beside)
         n = as_table(X, sparse=True).shape[0]
