@@ -507,10 +507,6 @@ def test_proxies_are_given_the_controls(kind, option):
 
 # ------------------------------------------------------------------ stacks as wholes
 
-ACHIEVED = "cross_validate has share_of_means of a stack as achieved, whatever it bounds"
-UNKNOWN_SCORES = "cross_validate and compare have no share_of_eta of stacks"
-UNKNOWN_EXPOSURE = "cross_validate and compare refuse stacks with an exposure"
-
 
 def new_rows_of(case):
     """Return the same people as rows that the stack was not fitted to."""
@@ -543,20 +539,11 @@ def test_reports_of_stacks_on_new_rows(kind, definition):
     [
         ("stacked numbers", "mean-parity", "share_of_means"),
         ("stacked four", "mean-parity", "share_of_means"),
-        pytest.param(
-            "stacked two", "mean-parity", "share_of_eta",
-            marks=pytest.mark.xfail(strict=True, reason=UNKNOWN_SCORES, raises=KeyError),
-        ),
-        pytest.param(
-            "stacked two", "mean-opportunity", "achieved",
-            marks=pytest.mark.xfail(strict=True, reason=ACHIEVED, raises=AssertionError),
-        ),
-        pytest.param(
-            "stacked counts", "mean-parity", "share_of_means",
-            marks=pytest.mark.xfail(strict=True, reason=UNKNOWN_EXPOSURE, raises=TypeError),
-        ),
+        ("stacked two", "mean-parity", "share_of_eta"),
+        ("stacked two", "mean-opportunity", "achieved"),
+        ("stacked counts", "mean-parity", "share_of_means"),
     ],
-)  # fmt: skip
+)
 def test_validation_of_stacks(kind, definition, key):
     case = seen(kind, definition, "plain", "weighted")
     new = new_rows_of(case)

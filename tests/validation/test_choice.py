@@ -182,7 +182,9 @@ def test_unsuitable_arguments(rows):
     (X, _, numbers), (held, _, held_numbers) = rows
     plain, new = X[["age", "skill"]], held[["age", "skill"]]
     with pytest.raises(ValueError, match=r"Ridge does not say which columns.*pass sensitive_feat"):
-        choose_bound(Ridge(), plain, numbers, new, held_numbers, rule=MeanGap(1))
+        choose_bound(
+            Ridge().fit(plain, numbers), plain, numbers, new, held_numbers, rule=MeanGap(1)
+        )
     groups = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
     with pytest.raises(NotFittedError):
         choose_bound(Ridge(), plain, numbers, new, held_numbers, rule=MeanGap(1), **groups)

@@ -4,18 +4,37 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logit
 from sklearn import metrics
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
 
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.metrics import area_under_curve, sensitive_span, share_explained
-from fairridge.validation.evaluate import (
-    accuracy,
-    classification_scores,
-    log_loss,
-    mean_and_error,
-    outcomes,
+from fairridge.metrics import (
+    ScoredRows,
+    area_under_curve,
+    predicted_means,
+    sensitive_span,
+    share_explained,
 )
+from fairridge.validation.evaluate import accuracy, classification_scores, mean_and_error
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
+from fairridge.validation.scored_model import scored_model
+
+
+def scored(family, response, eta, weight):
+    """Rows with scores, whose S does not matter."""
+    nothing = np.empty((len(eta), 0))
+    return ScoredRows(
+        family=family,
+        scores=eta,
+        response=response,
+        weight=weight,
+        sensitive=nothing,
+        span=nothing,
+        controls=nothing,
+    )
 
 
 @pytest.mark.slow
@@ -57,12 +76,19 @@ def test_scores_of_classes_are_scikit_learns(k, seed):
         )
     assert found == pytest.approx(expected, nan_ok=True)
     loss = 2.0 * metrics.log_loss(codes, probability, labels=range(k), sample_weight=weight)
-    assert log_loss(codes, probability, weight) == pytest.approx(loss)
+    family = Multinomial(k) if k > 2 else Binomial()
+    eta = np.log(probability) if k > 2 else logit(ranks)
+    rows = scored(family, codes[:, None].astype(float), eta, weight)
+    assert accuracy(rows)["loss"] == pytest.approx(loss)
 
 
-def test_an_outcome_without_a_chance_has_a_finite_loss():
-    found = log_loss(np.array([0, 1]), np.array([[1.0, 0.0], [1.0, 0.0]]), np.ones(2))
-    assert found == pytest.approx(-np.log(np.finfo(float).eps))
+@pytest.mark.parametrize("y", [["a", "a", "b"], ["a", "a", "b", "c"]])
+def test_an_outcome_without_a_chance_has_a_finite_loss(y):
+    X, S = np.arange(len(y), dtype=float)[:, None], np.arange(len(y))[:, None]
+    certain = DummyClassifier(strategy="most_frequent").fit(X, y)
+    _, rows = read_rows(scored_model(certain), PassedRows(X, y, S))
+    others = (len(y) - 2) / len(y)
+    assert accuracy(rows)["loss"] == pytest.approx(-2.0 * others * np.log(np.finfo(float).eps))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +108,9 @@ def test_integer_weights_are_repeated_rows(family, response):
     y = np.asarray(response(eta[:, 0], rng), dtype=float).reshape(40, -1)
     weight = rng.integers(1, 4, 40)
     rows = np.repeat(np.arange(40), weight)
-    found = accuracy(family, y, eta, weight.astype(float))
-    assert found == pytest.approx(accuracy(family, y[rows], eta[rows], np.ones(len(rows))))
+    found = accuracy(scored(family, y, eta, weight.astype(float)))
+    repeated = scored(family, y[rows], eta[rows], np.ones(len(rows)))
+    assert found == pytest.approx(accuracy(repeated))
 
 
 def test_shares_are_adjusted_r_squared_whatever_the_weights():
@@ -105,10 +132,10 @@ def test_shares_are_adjusted_r_squared_whatever_the_weights():
 
 def test_outcomes_are_what_models_predict():
     eta = np.array([[0.0], [np.log(3.0)]])
-    np.testing.assert_allclose(outcomes(Poisson(), eta), [[1.0], [3.0]])
-    np.testing.assert_allclose(outcomes(Binomial(), eta), [[0.5], [0.75]])
-    np.testing.assert_allclose(outcomes(Cox(), eta), eta)
-    chances = outcomes(Multinomial(3), np.log([[1.0, 2.0, 5.0]]))
+    np.testing.assert_allclose(predicted_means(Poisson(), eta), [[1.0], [3.0]])
+    np.testing.assert_allclose(predicted_means(Binomial(), eta), [[0.5], [0.75]])
+    np.testing.assert_allclose(predicted_means(Cox(), eta), eta)
+    chances = predicted_means(Multinomial(3), np.log([[1.0, 2.0, 5.0]]))
     np.testing.assert_allclose(chances, [[0.125, 0.25, 0.625]])
 
 

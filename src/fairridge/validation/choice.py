@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._notebook import facts_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, columns_of, make_frame, name_of
-from fairridge.data.classes import labels_by_code
-from fairridge.data.pipelines import bound_parameter, predicted, split_pipeline, with_last
-from fairridge.data.table import labels, require_known
+from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
+from fairridge.data.pipelines import bound_parameter, split_pipeline, with_last
 from fairridge.estimators._fair_ridge import LinearModel
+from fairridge.estimators._responses import Inputs
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
+    BINS,
     Favorable,
+    Grouping,
+    ScoredRows,
     favorable_outcome,
     find_label,
     groupings,
@@ -31,9 +33,10 @@ from fairridge.metrics import (
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS
 from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.stacking._stacking import FairStacking
-from fairridge.validation.given_rows import ScoredRows
 from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
 from fairridge.validation.same_rows import refuse_training_rows
+from fairridge.validation.scored_model import ScoredModel, scored_model
 
 FAIREST = "for the fairest model on the training rows, "
 # Bounds to walk over if none are given: dense where models differ most.
@@ -272,9 +275,8 @@ def choose_bound(
     )
     _check_offsets(split_pipeline(model)[1], own, held)
     inner, own, held, complete = _innermost(model, own, held)
-    training, new = _read(inner, own), _read(inner, held)
     bounds, models = _candidates(inner, bounds, own)
-    found = _tested(bounds, models, training, new, rule, confidence, untested)
+    found = _tested(bounds, models, own, held, rule, confidence, untested)
     _warn(found)
     chosen = None if found.model is None else complete(found.model)
     return replace(found, model=chosen, _backend=as_table(X).backend)
@@ -324,11 +326,6 @@ def _innermost(
     return stack.layer_, PassedRows(**of_layer), held, stack.with_layer
 
 
-def _read(model: Any, rows: PassedRows) -> ScoredRows:
-    given = rows.sensitive_features, rows.sample_weight, rows.shift(model)
-    return ScoredRows.of(split_pipeline(model)[1], rows.X, rows.y, *given)
-
-
 def _candidates(model: Any, bounds: Floats, own: PassedRows) -> tuple[Floats, Sequence[Any]]:
     """Return models for all bounds; a model that has none stands for itself."""
     if isinstance(model, LinearModel):
@@ -343,25 +340,77 @@ def _candidates(model: Any, bounds: Floats, own: PassedRows) -> tuple[Floats, Se
 def _tested(
     bounds: Floats,
     models: Sequence[Any],
-    training: ScoredRows,
-    held: ScoredRows,
+    training: PassedRows,
+    held: PassedRows,
     rule: Rule,
     confidence: float,
     untested: str,
 ) -> ChosenBound:
     """Walk from the fairest model on training rows to the last that passes on others."""
-    wanted = _wanted(models[0], rule, name_of(training.y))
-    own = list(_judged(models, training, rule, wanted))
+    training, held = training.present, held.present
+    known = [scored_model(model) for model in models]
+    wanted = _wanted(known[0], rule, name_of(training.y))
+    ours = _Readable.of(known[0], training)
+    own = [ours.judged(model, rule, wanted) for model in known]
     start = int(np.argmin([rule.excess(rows) for rows in own]))
-    judged = _judged(models[start:], held, rule, wanted)
-    first = next(judged)  # not before a model has refused rows that it cannot read
-    refuse_training_rows(training.inputs, training.y, held.inputs, held.y)
+    theirs = _Readable.of(known[0], held)
+    refuse_training_rows(ours.inputs, training.y, theirs.inputs, held.y)
+    judged = (theirs.judged(model, rule, wanted) for model in known[start:])
     level = 1.0 - confidence
-    walk = list(_walk(rule, bounds[start:], own[start:], chain([first], judged), level))
-    cut = training.cut(models[0]) | held.cut(models[0])
-    missing = tuple(_untested(rule, own[start], first, cut))
+    walk = list(_walk(rule, bounds[start:], own[start:], judged, level))
+    missing = tuple(_untested(rule, own[start], walk[0][1], ours.cut | theirs.cut))
     undecided = bool(missing) and untested == "refuse"
     return _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
+
+
+@dataclass(frozen=True)
+class _Readable:
+    """Rows that several models are judged on, read once."""
+
+    inputs: Inputs
+    rows: ScoredRows  # with the scores of one of the models
+    # As models read them.
+    X: Any
+    S: Any
+
+    @classmethod
+    def of(cls, model: ScoredModel, given: PassedRows) -> _Readable:
+        """Read rows of positive weight for a model, and for others like it."""
+        inputs, rows = read_rows(model, given)
+        if model.fair:
+            return cls(inputs, rows, inputs.table, inputs.attributes)
+        return cls(inputs, rows, given.X, given.sensitive_features)
+
+    def judged(self, model: ScoredModel, rule: Rule, wanted: Favorable) -> JudgedRows:
+        """Return what a model decides."""
+        rows, favorable = replace(self.rows, scores=model.scores(self.X, self.S)), None
+        if rows.classes is None:
+            score = rows.shown[:, 0]
+            if not wanted.high:  # below the threshold is above it, seen from there
+                score = 2.0 * getattr(rule, "threshold", 0.0) - score
+        else:
+            code = rows.classes.tolist().index(_positive(model, rule))
+            favorable = (rows.codes == code) == wanted.high
+            score = rows.shown[:, code] if wanted.high else 1.0 - rows.shown[:, code]
+        return JudgedRows(score, favorable, self.groups, rows.mean_weight)
+
+    @cached_property
+    def groups(self) -> tuple[Grouping, ...]:
+        """Groups of the rows by each attribute."""
+        assert self.rows.attributes is not None
+        return groupings(self.rows.attributes, self.rows.mean_weight)
+
+    @property
+    def cut(self) -> set[str]:
+        """Attributes that are cut at quantiles of these rows, and so have groups of their own."""
+        table = self.rows.attributes
+        assert table is not None
+        columns = ((table.label(k), table.column(k)) for k in range(table.shape[1]))
+        return {
+            name
+            for name, column in columns
+            if not isinstance(column, Levels) and len(np.unique(column)) > BINS
+        }
 
 
 def _concluded(
@@ -468,44 +517,17 @@ def _walk(
             return
 
 
-def _judged(
-    models: Sequence[Any], rows: ScoredRows, rule: Rule, wanted: Favorable
-) -> Iterator[JudgedRows]:
-    """Yield what one model after the other decides for the same rows."""
-    inputs, groups = rows.inputs, None
-    link = models[0].family_.link if isinstance(models[0], LinearModel) else ""
-    weight = inputs.judged_weights(link)
-    # Rates are predictions without the offset.
-    offset = None if link == "log" else inputs.offset
-    favorable, column = None, None
-    if is_classifier(models[0]):
-        positive = _positive(models[0], rule)
-        column = models[0].classes_.tolist().index(positive)
-        truth = labels(rows.y, inputs.n_given, "y", inputs.keep)
-        require_known(truth, models[0].classes_.tolist())
-        favorable = (truth == positive) == wanted.high
-    for model in models:
-        score = predicted(model, rows.X, rows.S, offset)
-        if column is None:
-            if not wanted.high:  # below the threshold is above it, seen from there
-                score = 2.0 * getattr(rule, "threshold", 0.0) - score
-        else:
-            score = score[:, column] if wanted.high else 1.0 - score[:, column]
-        if groups is None:  # not before a model has refused rows that it cannot read
-            groups = groupings(rows.attributes(model), weight)
-        yield JudgedRows(score, favorable, groups, weight)
-
-
-def _wanted(model: Any, rule: Rule, response: str) -> Favorable:
+def _wanted(model: ScoredModel, rule: Rule, response: str) -> Favorable:
     """Return the outcome that a rule is about, which names tell if the rule does not."""
-    if not is_classifier(model):
+    if model.classes is None:
         return favorable_outcome(rule.favorable, response)
     positive = _positive(model, rule)
-    return favorable_outcome(rule.favorable, response, positive, model.classes_.tolist())
+    return favorable_outcome(rule.favorable, response, positive, model.given.classes_.tolist())
 
 
-def _positive(model: Any, rule: Rule) -> Any:
+def _positive(model: ScoredModel, rule: Rule) -> Any:
     """Return the class whose probability is looked at: the modeled one, or that of several."""
-    classes = labels_by_code(model).tolist()
+    assert model.classes is not None
+    classes = model.classes.tolist()
     named = find_label(rule.favorable, classes) if len(classes) > 2 else None
     return classes[1] if named is None else named

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from fairridge.data import Levels, as_table, learn_design
+from fairridge.data import Levels, Table, as_table, index_of, learn_design, make_frame
 from fairridge.data.groups import MAX_CATEGORIES
 from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
@@ -23,8 +24,9 @@ from fairridge.peers.komiyama.estimator import KomiyamaRegressor
 from fairridge.peers.reductions.estimator import ReductionsClassifier
 from fairridge.peers.steinberg.estimator import SteinbergRegressor
 from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
+from fairridge.validation.any_model import SensitiveColumns
 from fairridge.validation.folds import check_models
-from fairridge.validation.foreign import ForeignData, level_names, like
+from fairridge.validation.passed_rows import PassedRows
 
 REFERENCE = "unconstrained"
 REGRESSORS = {
@@ -109,7 +111,9 @@ def needs_groups(model: Any) -> bool:
     return traits_of(model).needs_groups
 
 
-def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, tuple[str, ...]]]:
+def grouped(
+    rows: PassedRows, known: SensitiveColumns, sensitive: Any
+) -> tuple[PassedRows, dict[str, tuple[str, ...]]]:
     """Cut numeric attributes into quarters, for models that need groups.
 
     The models see the quarters. What they predict is measured on S as it is.
@@ -117,28 +121,42 @@ def grouped(data: ForeignData, sensitive: Any) -> tuple[ForeignData, dict[str, t
 
     Returns
     -------
-    data : ForeignData
+    rows : PassedRows
         The same rows with S beside X; unchanged if all attributes are discrete.
     cut : dict of str to tuple of str
         Quarters, by attribute.
     """
-    table = data.attributes
+    table = known.attributes
     columns = [table.column(k) for k in range(table.shape[1])]
     many = [
         not isinstance(column, Levels) and len(np.unique(column)) > MAX_CATEGORIES
         for column in columns
     ]
     if not any(many):
-        return data, {}
-    partitions = groupings(table, data.weights)
-    values, cut = [], {}
-    for column, numeric, partition in zip(columns, many, partitions, strict=True):
-        if numeric:
-            cut[partition.attribute] = partition.labels
-        groups = np.array(partition.labels)[partition.codes] if numeric else level_names(column)
-        values.append(np.array([str(value) for value in groups], dtype=object))
-    X = data.X
-    if data.S is None:
+        return rows, {}
+    weight = np.ones(table.shape[0]) if rows.sample_weight is None else rows.sample_weight
+    partitions = groupings(table, weight)
+    cut = {
+        partition.attribute: partition.labels
+        for numeric, partition in zip(many, partitions, strict=True)
+        if numeric
+    }
+    X = rows.X
+    if rows.sensitive_features is None:
         design = learn_design(as_table(X), None, sensitive, missing="level")  # for positions only
         X = _safe_indexing(X, list(design.positions_predictors), axis=1)
-    return replace(data, X=X, S=like(table, values)), cut
+    values = [
+        column.astype(str).astype(object)
+        if not isinstance(column, Levels) and not numeric
+        else np.array(partition.labels, dtype=object)[partition.codes]
+        for column, numeric, partition in zip(columns, many, partitions, strict=True)
+    ]
+    return replace(rows, X=X, sensitive_features=_like(table, values)), cut
+
+
+def _like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
+    """Return columns in a frame of the same library and with the same names, or in an array."""
+    if table.backend is None:
+        return np.column_stack(columns)
+    names = [table.label(k) for k in range(table.shape[1])]
+    return make_frame(dict(zip(names, columns, strict=True)), table.backend, index_of(table))

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,19 @@ from fairridge.metrics import (
     WORDS,
     Dependence,
     Favorable,
+    ScoredRows,
     dependence,
     favorable_outcome,
     find_label,
 )
 from fairridge.search.setup import resolve_regression_family
+from fairridge.validation.any_model import (
+    SensitiveColumns,
+    measures,
+    scored,
+    status_of,
+    uses_sensitive,
+)
 from fairridge.validation.compared_models import (
     KNOWN,
     REFERENCE,
@@ -41,18 +50,11 @@ from fairridge.validation.compared_models import (
     needs_groups,
 )
 from fairridge.validation.comparison_result import SCORES, Comparison
-from fairridge.validation.cross_validation import FoldedData, fold_records
-from fairridge.validation.decision_rates import RATES
+from fairridge.validation.cross_validation import FoldedRows, fold_records
+from fairridge.validation.decision_rates import RATES, Decisions
 from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.foreign import (
-    ForeignData,
-    decision_rates,
-    measures,
-    observed,
-    predictions,
-    status_of,
-    uses_sensitive,
-)
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import ScoredModel
 
 # Statuses of models that meet their bound.
 MET = ("converged", "jumped", "inactive", "no bound")
@@ -162,8 +164,8 @@ def compare(
     >>> print(found.to_frame()["model"].tolist())
     ['unconstrained', 'fair ridge (FGRRM)']
     """
-    beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    warn_of_order(X=X, y=y, offset=offset, exposure=exposure, **beside)
+    rows = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
+    warn_of_order(**vars(rows))
     backend = as_table(X).backend
     task = _task(y) if task is None else task
     check_option("task", task, tuple(KNOWN))
@@ -177,26 +179,21 @@ def compare(
         y = SurvivalTimes.times_and_events(y, read_inputs(X, sensitive_features, None, None))
     bounds = check_bounds(unfairness)
     free = _unconstrained(task, family, options)
-    shift = free._shift(offset, exposure)
-    folded = FoldedData.of(
-        X, {"": free}, y=y, **beside, offset=shift,
-        cv=cv, repeats=1, folds=folds, random_state=random_state,
-    )  # fmt: skip
-    folded = replace(folded, favorable=wanted, threshold=threshold)
-    weight = folded.sample_weight
-    data = ForeignData.of(X, y, sensitive_features, sensitive, weight, missing, shift).weighted
-    case = _ComparisonData(data, folded, task)
-    case = replace(case, base=case.dependence(_fitted(free, data, 1.0)[0]).individual)
-    by_group, cut = grouped(data, sensitive)
+    division = {"cv": cv, "repeats": 1, "folds": folds, "random_state": random_state}
+    folded = FoldedRows.of(replace(rows, y=y), {"": free}, **division)
+    rows = folded.rows
+    on = SensitiveColumns.of(rows, sensitive)
+    case = _Case(replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on))
+    case = replace(case, base=case.dependence(case.scored(_fitted(free, rows, 1.0)[0])[1]))
+    by_group, cut = grouped(rows, on, sensitive)
     records, skipped, warned, flips = [], {}, {}, []
     n_folds = len(folded.places)
     with Progress((1 + len(chosen)) * n_folds, progress) as bar:
         for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
             tested, here = _tested(name, model, bounds), case
-            if not isinstance(model, LinearModel):
-                here = case.on(data)
             if cut and needs_groups(model):
-                model, here = clone(model).set_params(sensitive=None), case.on(by_group)
+                model = clone(model).set_params(sensitive=None)
+                here = replace(case, folded=replace(case.folded, rows=by_group, grouped=True))
             try:
                 new, warned[name], changed = here.records(name, model, tested, n_jobs, bar)
                 records += new
@@ -216,20 +213,20 @@ def compare(
 
 
 @dataclass(frozen=True)
-class _ComparisonData:
-    """What every model is fitted to and measured by: all rows, and the same in folds.
+class _Case:
+    """What every model is fitted to and measured by: all rows, and the same in folds."""
 
-    `base` is the individual unfairness of the unconstrained model.
-    """
+    folded: FoldedRows
+    base: Dependence | None = None  # of the unconstrained model
 
-    data: ForeignData
-    folded: FoldedData
-    task: str
-    base: float = 0.0
+    def scored(self, fitted: Any) -> tuple[ScoredModel, ScoredRows]:
+        """Return a fitted model, and all rows with its scores."""
+        return scored(fitted, self.folded.rows, self.folded.sensitive, self.folded.on)
 
-    def on(self, data: ForeignData) -> _ComparisonData:
-        """Return the same rows in another form."""
-        return replace(self, data=data, folded=replace(self.folded, foreign=data))
+    @cached_property
+    def decisions(self) -> Decisions:
+        """How decisions are compared."""
+        return self.folded.decisions(None)
 
     def records(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None, bar: Progress
@@ -237,7 +234,7 @@ class _ComparisonData:
         """Return one record per bound, what the model warned of, and signs that bounds changed."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            fits = [_fitted(model, self.data, float(r)) for r in bounds]
+            fits = [_fitted(model, self.folded.rows, float(r)) for r in bounds]
             scores, _ = fold_records(name, model, self.folded, bounds, n_jobs, bar)
         texts = [str(warning.message) for warning in caught]
         records = []
@@ -255,17 +252,18 @@ class _ComparisonData:
 
     def _of(self, fitted: Any, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return the measures of one model at one bound."""
-        data = self.data
-        in_training = measures(fitted, data, adjusted=False)
-        decided_by = self.folded.favorable, self.folded.threshold
-        in_training |= decision_rates(fitted, data, data.groupings, data, *decided_by)
+        model, rows = self.scored(fitted)
+        in_training = measures(model, rows, adjusted=False)
+        decided = self.decisions.decided_in(rows.response[:, 0], rows.weight, rows.exposure)
+        in_training |= decided.of(rows)
         for values in (in_training, *validated):
             if "accuracy" in values:
                 values["log_loss"] = values["loss"] / 2.0
         names, nan = [*SCORES, *WORDS, *RATES], float("nan")
+        places = () if self.folded.on is None else self.folded.on.places
         held_out = np.array([[fold.get(name, nan) for name in names] for fold in validated])
         record: dict[str, Any] = {
-            "uses_sensitive": uses_sensitive(fitted, data),
+            "uses_sensitive": uses_sensitive(fitted, self.folded.rows, places),
             "status": status_of(fitted),
         }
         for name, mean, error in zip(names, *mean_and_error(held_out), strict=True):
@@ -274,31 +272,31 @@ class _ComparisonData:
                 record[name] = float(mean)
                 record[f"{name}_error"] = float(error) if mean == mean else nan
                 record[f"train_{name}"] = train
-        dependence = self.dependence(fitted)
+        found, base = self.dependence(rows), self.base
+        free = 0.0 if base is None else base.individual
         return record | {
-            "equality_of_opportunity": dependence.equality_of_opportunity,
-            "individual": dependence.individual / self.base if self.base > 0.0 else 0.0,
-            "max_correlation": dependence.correlation,
-            "kolmogorov_smirnov": dependence.kolmogorov_smirnov,
-            "wasserstein": dependence.wasserstein,
+            "equality_of_opportunity": found.equality_of_opportunity,
+            "individual": found.individual / free if free > 0.0 else 0.0,
+            "max_correlation": found.correlation,
+            "kolmogorov_smirnov": found.kolmogorov_smirnov,
+            "wasserstein": found.wasserstein,
         }
 
-    def dependence(self, model: Any) -> Dependence:
-        """Measure how a fitted model's predictions depend on S, in training."""
-        data, predicted = self.data, predictions(model, self.data)
-        y, weight = observed(model, data)
-        if self.task == "regression":
-            targets = response = y.astype(np.float64)[:, None]
-            family: Family = Gaussian()
-        elif self.task == "survival":
-            response, targets, family = y, -np.log(y[:, :1]), Cox()
-        else:
-            classes, codes = np.unique(y, return_inverse=True)
-            response, predicted = codes[:, None].astype(np.float64), predicted[:, 1:]
-            targets = (codes[:, None] == np.arange(1, len(classes))).astype(np.float64)
-            family = Binomial()
+    def dependence(self, rows: ScoredRows) -> Dependence:
+        """Measure how predictions depend on S, in training."""
+        predicted, response, targets = rows.scores, rows.response, rows.targets
+        family: Family = Cox()
+        if rows.classes is not None:
+            family, predicted = Binomial(), rows.shown[:, 1:]
+            targets = (rows.codes[:, None] == np.arange(1, len(rows.classes))).astype(np.float64)
+        elif rows.means is not None:
+            rate = 1.0 if rows.exposure is None else rows.exposure[:, None]
+            family, predicted, response = Gaussian(), rows.means, response / rate
+            targets = response
+        assert targets is not None
+        groups, weight = self.decisions.groups, rows.mean_weight
         return dependence(
-            predicted, data.columns, targets, family.distance, response, data.groupings, weight
+            predicted, rows.sensitive, targets, family.distance, response, groups, weight
         )
 
 
@@ -365,10 +363,10 @@ def _unconstrained(task: str, family: Any, options: dict[str, Any]) -> LinearMod
     return (FairRidgeClassifier if task == "classification" else FairRidgeSurvival)(1.0, **options)
 
 
-def _fitted(model: Any, data: ForeignData, r: float) -> tuple[Any, float]:
+def _fitted(model: Any, rows: PassedRows, r: float) -> tuple[Any, float]:
     """Fit for one bound, and say how long it took."""
     start = time.perf_counter()
-    fitted = data.fitted(model, r)
+    fitted = rows.fitted(model, r)
     return fitted, time.perf_counter() - start
 
 

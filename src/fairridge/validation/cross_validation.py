@@ -9,35 +9,31 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
-from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._notebook import lines_html, table_html
 from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
-from fairridge.data import (
-    as_table,
-    columns_of,
-    make_frame,
-    offset_arguments,
-    warn_of_order,
-    weights,
-)
+from fairridge.data import as_table, columns_of, make_frame, warn_of_order, weights
 from fairridge.data.pipelines import split_pipeline
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import traits_of
 from fairridge.estimators._training import Training, read_training
-from fairridge.metrics import Favorable, encoded_groupings
+from fairridge.families import Family
+from fairridge.metrics import Favorable, groupings
 from fairridge.reports import ValidationCurve, plot_validation
+from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
-from fairridge.validation.decision_rates import DecisionRates, favorable_code
+from fairridge.stacking._stacking import FairStacking
+from fairridge.validation.any_model import SensitiveColumns, any_fold
+from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
-from fairridge.validation.foreign import ForeignData, foreign_fold
 from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.streamed import StreamedData
 from fairridge.validation.whole import WholeModel
 
@@ -268,14 +264,13 @@ def cross_validate(
     bounds = check_bounds(
         unfairness, maximum=min(traits_of(model).largest_bound for model in named.values())
     )
-    kind = StreamedData if isinstance(X, RowSource | RowMoments) else FoldedData
-    data = kind.of(
-        X, named, cv=cv, repeats=repeats, folds=folds, random_state=random_state,
-        y=y, sensitive_features=sensitive_features, sample_weight=sample_weight,
-        offset=_joined(named, offset, exposure),
-    )  # fmt: skip
-    if isinstance(data, FoldedData):
-        data = replace(data, threshold=threshold)
+    rows = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
+    division = {"cv": cv, "repeats": repeats, "folds": folds, "random_state": random_state}
+    data: FoldedRows | StreamedData
+    if isinstance(X, RowSource | RowMoments):
+        data = StreamedData.of(rows, named, **division)
+    else:
+        data = replace(FoldedRows.of(rows, named, **division), threshold=threshold)
     records: list[dict[str, Any]] = []
     loss_name: dict[str, str] = {}
     with Progress(len(named) * len(data.places), progress) as bar:
@@ -285,24 +280,10 @@ def cross_validate(
     return CrossValidation(tuple(records), loss_name, data.backend)
 
 
-def _joined(models: Mapping[str, Any], offset: Any, exposure: Any) -> Any:
-    """Return what is added to η; every model must have a linear predictor with the log link."""
-    if exposure is None:
-        return offset
-    for name, model in models.items():
-        if not isinstance(model, LinearModel):
-            raise TypeError(
-                f"model {name!r} is a {type(model).__name__}, which has no linear predictor with "
-                "the log link; leave out the exposure or the model."
-            )
-        joined = model._shift(offset, exposure)
-    return joined
-
-
 def fold_records(
     name: str,
     model: Any,
-    data: FoldedData | StreamedData,
+    data: FoldedRows | StreamedData,
     bounds: Floats,
     n_jobs: int | None,
     bar: Progress,
@@ -324,43 +305,29 @@ def fold_records(
 
 
 @dataclass(frozen=True)
-class FoldedData:
+class FoldedRows:
     """Rows in memory, divided into folds."""
 
-    # As in `cross_validate`.
-    X: Any
-    y: Any
-    sensitive_features: Any
-    sample_weight: Floats | None
-    offset: Any
-    # Positions among the rows with a positive weight, one list per repeat.
-    repeated: list[list[Fold]]
+    rows: PassedRows  # those with a positive weight
+    repeated: list[list[Fold]]  # positions among these, one list per repeat
     # The outcome that people want: then selection rates are compared, too.
     favorable: Favorable | None = None
     threshold: float | None = None  # what predicted numbers are compared with
-    # The rows in another form, which models are fitted to by nothing but fit and predict.
-    foreign: ForeignData | None = None
+    # Columns of X that are sensitive, for models that do not say.
+    sensitive: Any = None
+    on: SensitiveColumns | None = None  # what all models are measured on; else what they read
+    grouped: bool = False  # whether models read groups of S instead
 
     @classmethod
-    def of(
-        cls,
-        X: Any,
-        models: Mapping[str, Any],
-        *,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        offset: Any = None,
-        **division: Any,
-    ) -> FoldedData:
+    def of(cls, rows: PassedRows, models: Mapping[str, Any], **division: Any) -> FoldedRows:
         """Divide the rows, for models that are validated on the same folds."""
-        beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-        warn_of_order(X=X, y=y, **beside, **offset_arguments(offset))
-        n = X.shape[0] if hasattr(X, "shape") else as_table(X).shape[0]
-        weight = weights(sample_weight, n)
+        warn_of_order(**vars(rows))
+        n = rows.X.shape[0] if hasattr(rows.X, "shape") else as_table(rows.X).shape[0]
+        weight = weights(rows.sample_weight, n)
+        rows = replace(rows, sample_weight=weight)
         kept = None if weight is None or weight.all() else np.flatnonzero(weight)
-        repeated = make_folds(models=models, n=n, y=y, kept=kept, **division)
-        return cls(X, y, sensitive_features, weight, offset, repeated)
+        repeated = make_folds(models=models, n=n, y=rows.y, kept=kept, **division)
+        return cls(rows if kept is None else rows.take(kept), repeated)
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -370,47 +337,54 @@ class FoldedData:
     @property
     def backend(self) -> Any:
         """The frame library of X; None for arrays."""
-        return as_table(self.X, sparse=True).backend
+        return as_table(self.rows.X, sparse=True).backend
 
     def scores(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None
     ) -> tuple[Iterable[list[Scores]], str]:
         """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
-        jobs = Parallel(n_jobs=n_jobs, return_as="generator")
+        jobs, rows = Parallel(n_jobs=n_jobs, return_as="generator"), self.rows
         folds = [fold for repeat in self.repeated for fold in repeat]
-        if isinstance(model, LinearModel) and self.foreign is None:
-            training = read_training(
-                model, self.X, self.y, self.sensitive_features, self.sample_weight, self.offset
-            )
-            gaussian = training.response.family.least_squares
-            rates = _rates(training, self.favorable, self.threshold)
-            by_fold = _linear_folds(model, training, folds, bounds, jobs, rates)
-        else:
-            data, gaussian = self.foreign or self._foreign(name, model), not is_classifier(model)
-            by_fold = jobs(
-                delayed(foreign_fold)(model, data, fold, bounds, self.favorable, self.threshold)
-                for fold in folds
-            )
-        return by_fold, "RMSE" if gaussian else "mean deviance"
+        if isinstance(model, LinearModel) and not self.grouped:
+            given = rows.sensitive_features, rows.sample_weight, rows.shift(model)
+            training = read_training(model, rows.X, rows.y, *given)
+            decisions = self.decisions(model) if in_memory(training.engine) else None
+            by_fold = _linear_folds(model, training, folds, bounds, jobs, decisions)
+            return by_fold, loss_name(training.response.family)
+        lacking = rows.lacking(model)
+        if lacking is not None:
+            argument, words = lacking
+            raise TypeError(f"model {name!r} is {words}; leave out the {argument} or the model.")
+        decisions = self.decisions(split_pipeline(model)[1])
+        how = bounds, decisions, self.sensitive, self.on
+        by_fold = jobs(delayed(any_fold)(model, rows, fold, *how) for fold in folds)
+        return by_fold, _loss_name_of(model, rows.y)
 
-    def _foreign(self, name: str, model: Any) -> ForeignData:
-        """Return the rows with a positive weight for a model known by its predictions only."""
-        if self.offset is not None:
-            raise TypeError(
-                f"model {name!r} is a {type(model).__name__}, which has no linear predictor that "
-                "an offset could be added to; leave out the offset or the model."
-            )
-        last = split_pipeline(model)[1]
-        if self.sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
-            raise TypeError(
-                f"model {name!r} is a {type(model).__name__}, whose fit takes no sample_weight; "
-                "leave out the weights or the model."
-            )
-        sensitive: Any = getattr(last, "sensitive", None)
-        missing: Any = getattr(last, "missing", "error")
-        return ForeignData.of(
-            self.X, self.y, self.sensitive_features, sensitive, self.sample_weight, missing
-        ).weighted
+    def decisions(self, model: Any) -> Decisions:
+        """Return how decisions are compared, between groups of the rows as they were passed."""
+        if self.on is None:
+            attributes, *_ = self.rows.attributes(getattr(model, "sensitive", self.sensitive))
+        else:
+            attributes = self.on.attributes
+        y, weight = np.asarray(self.rows.y), self.rows.sample_weight
+        groups = groupings(attributes, np.ones(len(y)) if weight is None else weight)
+        amounts = y.dtype.kind in "iuf" and float(y.min()) >= 0.0
+        return Decisions(groups, self.favorable, self.threshold, amounts)
+
+
+def loss_name(family: Family) -> str:
+    """Say what the loss of a family is."""
+    return "RMSE" if family.least_squares else "mean deviance"
+
+
+def _loss_name_of(model: Any, y: Any) -> str:
+    """Say what the loss of any model is, before it is fitted."""
+    last = split_pipeline(model)[1]
+    fair = isinstance(last, LinearModel | FairStacking)
+    if is_classifier(model) or np.ndim(y) == 2:
+        return "mean deviance"
+    family = getattr(last, "family", "gaussian") if fair else "gaussian"
+    return loss_name(resolve_regression_family(family))
 
 
 def _linear_folds(
@@ -419,26 +393,13 @@ def _linear_folds(
     folds: list[Fold],
     bounds: Floats,
     jobs: Parallel,
-    rates: DecisionRates | None,
+    decisions: Decisions | None,
 ) -> Iterable[list[Scores]]:
     if model._traits.chooses_penalty:
-        return jobs(delayed(chosen_fold)(model, training, fold, bounds, rates) for fold in folds)
+        return jobs(
+            delayed(chosen_fold)(model, training, fold, bounds, decisions) for fold in folds
+        )
     if uses_moments(model, training):
-        return moment_folds(model, training, folds, bounds, rates)
+        return moment_folds(model, training, folds, bounds, decisions)
     whole = WholeModel.of(model, training)
-    return jobs(delayed(row_fold)(whole, fold, bounds, rates) for fold in folds)
-
-
-def _rates(
-    training: Training, favorable: Favorable | None, threshold: float | None
-) -> DecisionRates | None:
-    """Return how decisions are compared, for models that decide."""
-    if training.response.family.reads == "times" or not in_memory(training.engine):
-        return None
-    pieces = (training.unmapped or training.engine.rows).sensitive
-    encoding, weight = training.design.sensitive.inner, training.engine.weights
-    groups = tuple(encoded_groupings(pieces, encoding, weight))
-    code = favorable_code(favorable, training.response.classes)
-    numbers = training.response.family.reads == "numbers"
-    amounts = numbers and float(training.engine.response.min()) >= 0.0
-    return DecisionRates(groups, code, threshold, amounts)
+    return jobs(delayed(row_fold)(whole, fold, bounds, decisions) for fold in folds)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
+from fairridge.families.base import ClassFamily
 from fairridge.metrics import (
     Favorable,
     Grouping,
-    GroupTable,
+    ScoredRows,
     compared_shares,
     decision_gap,
     decision_table,
@@ -32,75 +32,87 @@ RATES = {
 
 
 @dataclass(frozen=True)
-class DecisionRates:
-    """How decisions are compared between groups."""
+class Decisions:
+    """How rows are decided by what is predicted of them, and compared between groups."""
 
     groups: tuple[Grouping, ...]  # groups of the rows, by each attribute
-    # Code of the favorable decision: a class, or for numbers 1 above the threshold and 0
-    # otherwise. Without it decisions have a gap only.
-    favorable: int | None = None
+    # The outcome that people want; without it decisions have a gap only.
+    favorable: Favorable | None = None
     threshold: float | None = None  # what predicted numbers are compared with
     # Whether responses are numbers, and nowhere negative: counts and amounts, which nobody is
     # selected by unless a threshold is given.
     amounts: bool = False
 
-    def take(self, rows: Integers) -> DecisionRates:
+    def take(self, rows: Integers) -> Decisions:
         """Return these rows only."""
         return replace(self, groups=tuple(group.take(rows) for group in self.groups))
 
-    def of_classes(
-        self, decided: Integers, truth: Integers, weight: Floats, n_classes: int
-    ) -> dict[str, float]:
-        """Compare decisions for classes: codes of the class that rows are given, and their own."""
-        table = decision_table(self.groups, weight, decided, n_classes)
-        rates = self._of(table, decided, weight)
-        if self.favorable is None:
-            return rates
-        true = decision_table(self.groups, weight * (truth == self.favorable), decided, n_classes)
-        # As in audits, a group is small by all of its rows.
-        shares = compared_shares(replace(true, counts=table.counts))
-        gaps = [np.ptp(share[self.favorable]) for share in shares]
-        return rates | {"opportunity_difference": _largest(gaps)}
-
-    def threshold_of(self, response: Floats, weight: Floats) -> float | None:
-        """Return what numbers are decided by: the threshold, or the median of the responses.
+    def decided_in(
+        self, response: Floats, weight: Floats, exposure: Floats | None = None
+    ) -> Decisions:
+        """Return the threshold that training rows give: by default their median response or rate.
 
         Counts and amounts have none unless it is given.
         """
         if self.threshold is not None or self.amounts:
-            return self.threshold
+            return self
+        if exposure is not None:
+            response, weight = response / exposure, weight * exposure
         if np.ptp(weight) == 0.0:
-            return float(np.median(response))
-        return float(weighted_quantiles(response, weight, [0.5])[0])
+            return replace(self, threshold=float(np.median(response)))
+        return replace(self, threshold=float(weighted_quantiles(response, weight, [0.5])[0]))
 
-    def of_numbers(
-        self, predicted: Floats, threshold: float | None, weight: Floats
-    ) -> dict[str, float]:
-        """Compare decisions by a threshold of predicted numbers; nothing without one."""
-        if threshold is None:
+    def of(self, rows: ScoredRows) -> dict[str, float]:
+        """Compare decisions: the likeliest class, or numbers above the threshold, if there is one.
+
+        Times are not decided by.
+        """
+        if rows.classes is None:
+            return {} if rows.means is None else self.of_numbers(rows.means[:, 0], rows.mean_weight)
+        decided = cast(ClassFamily, rows.family).likeliest(rows.eta)
+        code = None if self.favorable is None else _code(self.favorable, rows.classes.tolist())
+        return self._compared(decided, rows.weight, len(rows.classes), code, rows.codes)
+
+    def of_numbers(self, predicted: Floats, weight: Floats) -> dict[str, float]:
+        """Compare which numbers lie above the threshold."""
+        if self.threshold is None:
             return {}
-        decided = (predicted > threshold).astype(np.intp)
-        return self._of(decision_table(self.groups, weight, decided, 2), decided, weight)
+        code = None if self.favorable is None else int(self.favorable.high)
+        return self._compared((predicted > self.threshold).astype(np.intp), weight, 2, code)
 
-    def _of(self, table: GroupTable, decided: Integers, weight: Floats) -> dict[str, float]:
+    def _compared(
+        self,
+        decided: Integers,
+        weight: Floats,
+        n_classes: int,
+        favorable: int | None,
+        truth: Integers | None = None,
+    ) -> dict[str, float]:
+        """Compare decisions by code, of which one is favorable, and true classes, if any."""
+        table = decision_table(self.groups, weight, decided, n_classes)
         rates = {"decision_gap": decision_gap(table)}
-        if self.favorable is None:
+        if favorable is None:
             return rates
-        shares = [share[self.favorable] for share in compared_shares(table)]
-        return rates | {
-            "selection_rate": float(np.average(decided == self.favorable, weights=weight)),
+        shares = [share[favorable] for share in compared_shares(table)]
+        rates |= {
+            "selection_rate": float(np.average(decided == favorable, weights=weight)),
             "lowest_selection_rate": -_largest([-share.min() for share in shares]),
             "highest_selection_rate": _largest([share.max() for share in shares]),
-            "adverse_impact_ratio": float(impact_ratios(table)[self.favorable]),
+            "adverse_impact_ratio": float(impact_ratios(table)[favorable]),
         }
+        if truth is None:
+            return rates
+        true = decision_table(self.groups, weight * (truth == favorable), decided, n_classes)
+        # As in audits, a group is small by all of its rows.
+        shares = compared_shares(replace(true, counts=table.counts))
+        gaps = [np.ptp(share[favorable]) for share in shares]
+        return rates | {"opportunity_difference": _largest(gaps)}
 
 
 def _largest(values: Sequence[float]) -> float:
     return float(max(values, default=float("nan")))
 
 
-def favorable_code(favorable: Favorable | None, classes: NDArray[Any] | None) -> int | None:
-    """Return the code of the favorable decision, as in `DecisionRates`."""
-    if favorable is None or classes is None:
-        return None if favorable is None else int(favorable.high)
-    return [bool(label == favorable.label) for label in classes.tolist()].index(True)
+def _code(favorable: Favorable, classes: Sequence[object]) -> int:
+    """Return the code of the class that is favorable."""
+    return [bool(label == favorable.label) for label in classes].index(True)

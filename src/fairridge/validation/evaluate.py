@@ -1,8 +1,4 @@
-"""The one place that scores a model on rows: loss, accuracy, and dependence on S.
-
-Cross-validation (in memory, streamed, and of models known by their predictions
-only), comparisons, and the audit report all measure with these functions.
-"""
+"""How well models of any kind predict rows, and means over folds."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily, with_class_weights
-from fairridge.metrics import area_under_curve, concordance_index
+from fairridge.metrics import ScoredRows, area_under_curve, concordance_index
 
 NAN = float("nan")
 
@@ -32,26 +28,14 @@ def size(family: Family, response: Floats, weight: Floats) -> float:
     return float(weight @ response[:, 1]) if family.reads == "times" else float(weight.sum())
 
 
-def log_loss(codes: Integers, probability: Floats, weight: Floats) -> float:
-    """Mean deviance of classes, −2 log p of the class of each row.
-
-    Probabilities of models known by their predictions only may be 0, as those
-    of randomized classifiers are: they are clipped, as scikit-learn does.
-    """
-    chosen = probability[np.arange(len(codes)), codes]
-    logs = np.log(np.maximum(chosen, np.finfo(np.float64).eps))
-    return -2.0 * float(np.average(logs, weights=weight))
-
-
 # -------------------------------------------------------------------- accuracy
 
 
-def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> dict[str, float]:
-    """Measure linear predictors against responses: the loss, and scores by kind of response.
+def accuracy(rows: ScoredRows) -> dict[str, float]:
+    """Measure predictions against responses: the loss, and scores by kind of response.
 
-    `response` is what the family reads; `eta` of shape (n, K) includes the offset, and
-    has one column per class if there are several. Weights of classes are for fits alone, as
-    in scikit-learn: a row counts by its own weight here.
+    Weights of classes are for fits alone, as in scikit-learn: a row counts by its own weight
+    here.
 
     Returns
     -------
@@ -59,7 +43,8 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
         `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`,
         `recall` and `auc`, or `concordance`; NaN for what is not defined.
     """
-    family = with_class_weights(family, None)
+    family, response, weight = with_class_weights(rows.family, None), rows.response, rows.weight
+    eta = rows.eta
     by_predictor = family.to_contrasts(eta.T).T
     deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
     measures = {"loss": loss(family, deviance, size(family, response, weight))}
@@ -70,9 +55,14 @@ def accuracy(family: Family, response: Floats, eta: Floats, weight: Floats) -> d
         return measures | regression_scores(response[:, 0], mean, weight)
     classes = cast(ClassFamily, family)
     # Of two classes η ranks rows that have the same probability to rounding.
-    ranks = eta if eta.shape[1] == 1 else classes.probabilities(eta)
-    codes = response[:, 0].astype(np.intp)
-    return measures | classification_scores(codes, classes.likeliest(eta), ranks, weight)
+    ranks = eta if eta.shape[1] == 1 else _digits(classes.probabilities(eta))
+    return measures | classification_scores(rows.codes, classes.likeliest(eta), ranks, weight)
+
+
+def _digits(probability: Floats) -> Floats:
+    """Return probabilities to 14 digits: those that differ by rounding only are ties."""
+    fraction, exponent = np.frexp(probability)
+    return np.ldexp(np.round(fraction, 14), exponent)
 
 
 def regression_scores(y: Floats, mean: Floats, weight: Floats) -> dict[str, float]:

@@ -8,7 +8,7 @@ moments. If that would lose digits the rows are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -25,17 +25,16 @@ from fairridge.engines import (
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
+from fairridge.fairness import Definition
 from fairridge.metrics import explained_by_sensitive
 from fairridge.search import Problem, Solution
 from fairridge.solvers.spectrum import CONDITION_LIMIT
 from fairridge.validation import evaluate
-from fairridge.validation.decision_rates import DecisionRates
+from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import Scores, fold_scores, row_fold
+from fairridge.validation.linear import Scores, fold_scores, row_fold, share_of
+from fairridge.validation.read_rows import scores_of
 from fairridge.validation.whole import WholeModel
-
-# Compares decisions of several models, given their coefficients and constants.
-Decide = Callable[[Floats, Floats], list[dict[str, float]]]
 
 # A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
 MIN_SCATTER_LEFT = 0.1
@@ -65,11 +64,11 @@ def moment_folds(
     training: Training,
     folds: list[Fold],
     bounds: Floats,
-    rates: DecisionRates | None = None,
+    decisions: Decisions | None = None,
 ) -> Iterator[list[Scores]]:
     """Yield the scores of every fold, from moments if they carry the digits.
 
-    Decisions are compared on the validation rows themselves, if `rates` say how.
+    Decisions are compared on the validation rows themselves.
     """
     whole, engine = training.engine.moments(), training.engine
     for fold in folds:
@@ -83,10 +82,14 @@ def moment_folds(
             _require_digits(whole, rest)
             require_independent(part, engine.n_sensitive)
             known = PrecomputedMoments(rest, engine.names, engine.n_sensitive, no_rows)
-            decide = None if rates is None else _deciding(training, fold, test, rates)
-            yield moment_fold(model, training.response, known, part, bounds, decide=decide)
+            problem, solutions = solved(model, training.response, known, bounds)
+            scores = moment_scores(model, problem, solutions, part)
+            if decisions is not None:
+                decided = _decided(decisions, training, fold, test, problem, solutions)
+                scores = [each | rates for each, rates in zip(scores, decided, strict=True)]
+            yield scores
         except RowsNeededError:
-            yield row_fold(WholeModel(model, training), fold, bounds, rates)
+            yield row_fold(WholeModel(model, training), fold, bounds, decisions)
 
 
 def _divides(fold: Fold, n: int) -> bool:
@@ -97,16 +100,20 @@ def _divides(fold: Fold, n: int) -> bool:
     return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
 
 
-def _deciding(training: Training, fold: Fold, test: MemoryEngine, rates: DecisionRates) -> Decide:
-    """Return a function of coefficients that compares decisions between groups of a fold."""
-    engine, test_rates = cast(MemoryEngine, training.engine), rates.take(fold[1])
-    threshold = rates.threshold_of(engine.response[fold[0], 0], engine.weights[fold[0]])
-
-    def decided(raw: Floats, intercept: Floats) -> list[dict[str, float]]:
-        scores = test.scores(raw) + intercept
-        return [test_rates.of_numbers(column, threshold, test.weights) for column in scores.T]
-
-    return decided
+def _decided(
+    decisions: Decisions,
+    training: Training,
+    fold: Fold,
+    test: MemoryEngine,
+    problem: Problem,
+    solutions: list[Solution],
+) -> list[dict[str, float]]:
+    """Compare decisions between groups of the validation rows, which are read."""
+    engine = cast(MemoryEngine, training.engine)
+    response, weight = engine.response[fold[0], 0], engine.weights[fold[0]]
+    decisions = decisions.take(fold[1]).decided_in(response, weight)
+    scores = scores_of(test, problem.basis, [solution.fit for solution in solutions])
+    return [decisions.of_numbers(each[:, 0], test.weights) for each in scores]
 
 
 def _require_digits(whole: Moments, rest: Moments) -> None:
@@ -129,45 +136,34 @@ def require_independent(part: Moments, q: int) -> None:
         raise RowsNeededError
 
 
-def moment_fold(
-    model: LinearModel,
-    response: Response,
-    training: Engine,
-    part: Moments,
-    bounds: Floats,
-    root: Floats | None = None,
-    decide: Decide | None = None,
-) -> list[Scores]:
-    """Fit to training rows, and measure on others; only moments of both are known.
-
-    `part` are the moments of the validation rows. Their scatter is RᵀR with the
-    `root` R, if it is given, which carries more digits.
-    """
+def solved(
+    model: LinearModel, response: Response, training: Engine, bounds: Floats
+) -> tuple[Any, list[Solution]]:
+    """Fit to training rows of which only moments are known."""
     problem: Any = model._problem_on(training, response)
-    solutions, basis = model._solve(problem, bounds), problem.basis
-    fits = [solution.fit for solution in solutions]
-    raw = np.array([basis.raw_coefficients(fit.alpha, fit.beta) for fit in fits])
-    intercepts = np.array([fit.mean_intercept for fit in fits])
-    scored = [
-        _moment_scores(model, problem, *at_bound, part, root)
-        for at_bound in zip(solutions, raw, intercepts, strict=True)
-    ]
-    if decide is None:
-        return scored
-    decided = decide(raw, intercepts - raw @ basis.center)
-    return [scores | rates for scores, rates in zip(scored, decided, strict=True)]
+    return problem, model._solve(problem, bounds)
 
 
-def _moment_scores(
+def moment_scores(
     model: LinearModel,
-    problem: Problem,
-    solution: Solution,
-    raw: Floats,
-    intercept: float,
+    problem: Any,
+    solutions: list[Solution],
     part: Moments,
-    root: Floats | None,
+    root: Floats | None = None,
+) -> list[Scores]:
+    """Measure on other rows, of which only moments are known.
+
+    Their scatter is RᵀR with the `root` R, if it is given, which carries more digits.
+    """
+    definition: Definition = model._traits.definition
+    return [_of_solution(definition, problem, solution, part, root) for solution in solutions]
+
+
+def _of_solution(
+    definition: Definition, problem: Any, solution: Solution, part: Moments, root: Floats | None
 ) -> Scores:
     fit, basis, k = solution.fit, problem.basis, len(part.mean) - 1
+    raw, intercept = basis.raw_coefficients(fit.alpha, fit.beta), fit.mean_intercept
     bias = float(part.mean[k] - intercept - (part.mean[:k] - basis.center) @ raw)
     squares = _form(np.append(-raw, 1.0), part.scatter, root) + part.weight * bias**2
     span = np.eye(len(fit.alpha)) if root is None else _orthonormal(root[:, : len(fit.alpha)])
@@ -187,15 +183,16 @@ def _moment_scores(
     rmse = float(np.sqrt(squares / part.weight))
     r_squared = evaluate.r_squared(squares, float(part.scatter[k, k]), part.n_rows)
     share = explained_by_sensitive(joint, q, 1, part.n_rows)
-    return fold_scores(
-        problem,
-        solution,
-        part.n_rows,
-        {"loss": rmse, "rmse": rmse, "r_squared": r_squared},
-        model._traits.definition.held_out(fit, rows, joint, q, 1),
-        {"share_of_eta": share, "share_of_means": share},
-        variance,
-    )
+    of_sensitive = variance(basis.raw_coefficients(fit.alpha, np.zeros_like(fit.beta)))
+    of_others = variance(basis.raw_coefficients(np.zeros_like(fit.alpha), fit.beta))
+    measured = {
+        "achieved": definition.held_out(fit, rows, joint, q, 1),
+        "share_of_eta": share,
+        "share_of_means": share,
+        "variance_share": share_of(of_sensitive, of_others),
+    }
+    accuracy = {"loss": rmse, "rmse": rmse, "r_squared": r_squared}
+    return fold_scores(problem, solution, part.n_rows, measured, accuracy)
 
 
 def _form(vector: Floats, scatter: Floats, root: Floats | None = None) -> float:

@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats
-from fairridge.data import Rows, Table, numeric_vector, require_offsets
+from fairridge.data import Rows, numeric_vector, require_offsets
 from fairridge.data.columns import encode_columns
-from fairridge.data.table import column_positions, labels, require_known
+from fairridge.data.table import labels, require_known
 from fairridge.engines import MemoryEngine
 from fairridge.engines.blocks import dense
-from fairridge.estimators._responses import Inputs, Response
+from fairridge.estimators._responses import Inputs, Response, SurvivalTimes
 from fairridge.estimators._training import engine_of
+from fairridge.families import Cox
 from fairridge.metrics import ScoredRows, sensitive_span, sensitive_table
 from fairridge.metrics.outcomes import counts
 from fairridge.models import FairBasis, Fit
@@ -24,12 +25,16 @@ from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel
 
 
-def read_rows(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
-    """Read and score rows of positive weight; `linear` of the model, if any, reads them."""
+def read_rows(
+    model: ScoredModel, given: PassedRows, sensitive: Any = None
+) -> tuple[Inputs, ScoredRows]:
+    """Read and score rows of positive weight; `linear` of the model, if any, reads them.
+
+    `sensitive` are the columns of X that are sensitive, for other models that do not say.
+    """
     if given.y is None:
         raise ValueError("predictions are compared with responses: pass y.")
-    read = _read_fair if model.fair else _read_others
-    return read(model, given)
+    return _read_fair(model, given) if model.fair else _read_others(model, given, sensitive)
 
 
 def _read_fair(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
@@ -59,33 +64,27 @@ def _read_fair(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRow
     return inputs, replace(found, losses=losses)
 
 
-def _read_others(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
+def _read_others(
+    model: ScoredModel, given: PassedRows, sensitive: Any
+) -> tuple[Inputs, ScoredRows]:
     """Read rows of a model that is known by its predictions, which gets them as they came."""
-    sensitive, S = getattr(model.last, "sensitive", None), given.sensitive_features
+    sensitive, S = getattr(model.last, "sensitive", sensitive), given.sensitive_features
     if S is None and sensitive is None:
         raise ValueError(
             f"{model.name} does not say which columns are sensitive; pass sensitive_features."
         )
     inputs = given.read()
-    attributes = _own_attributes(inputs, sensitive)
+    attributes, _, crossed = given.attributes(sensitive)
+    attributes = attributes if isinstance(inputs.keep, slice) else attributes.take(inputs.keep)
     places = range(attributes.shape[1])
-    encoding = encode_columns(attributes, places, missing="level")
+    encoding = encode_columns(attributes, places, missing="level").with_intersections(crossed)
     pieces = encoding.pieces(attributes, places, "error")
     response = _response(model, given.y, inputs)
     rows = Rows(pieces, (), encoding.names, response.values, response.targets, inputs.weight)
-    known = written(engine_of(rows, model.family), response)
+    known = written(engine_of(rows, response.family), response)
     scores = model.scores(_kept(given.X, inputs), _kept(S, inputs))
-    amounts = model.classes is None and counts(known.numbers)
+    amounts = response.family.least_squares and counts(known.numbers)
     return inputs, replace(known, scores=scores, attributes=attributes, amounts=amounts)
-
-
-def _own_attributes(inputs: Inputs, sensitive: Any) -> Table:
-    """Return the sensitive attributes, which came by themselves or are columns of X."""
-    table = inputs.table
-    if inputs.attributes is not None:
-        return inputs.attributes
-    places = column_positions(sensitive, table.names, table.shape[1], "sensitive")
-    return replace(table.select(places), names=tuple(map(table.label, places)))
 
 
 def _kept(rows: Any, inputs: Inputs) -> Any:
@@ -99,6 +98,9 @@ def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
     if model.classes is None and model.fair:
         found: Response = model.linear._fitted.read_response(y, inputs)
         return replace(found, family=model.family)
+    if model.classes is None and np.ndim(y) == 2 and np.shape(y)[1] == 2:
+        times = SurvivalTimes.times_and_events(y, inputs)
+        return Response(Cox(), times, -np.log(times[:, :1]))
     if model.classes is None:
         values = numeric_vector(y, inputs.n_given, "y", inputs.keep)[:, None]
         return Response(model.family, values, values)
@@ -135,12 +137,10 @@ def written(engine: MemoryEngine, response: Response) -> ScoredRows:
 
 def scores_of(engine: MemoryEngine, basis: FairBasis, fits: Sequence[Fit]) -> list[Floats]:
     """Return linear predictors of fits, each of shape (n, K), without any offset."""
-    found = []
-    for fit in fits:
-        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        intercept = np.atleast_1d(fit.mean_intercept) - raw @ basis.center
-        found.append(engine.scores(raw) + intercept)
-    return found
+    raw = np.array([np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta)) for fit in fits])
+    levels = np.array([np.atleast_1d(fit.mean_intercept) for fit in fits]) - raw @ basis.center
+    scores = engine.scores(raw.reshape(-1, raw.shape[2])) + levels.ravel()
+    return np.split(scores, len(fits), axis=1)
 
 
 def losses_of(linear: Any, engine: MemoryEngine, rows: ScoredRows) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,6 @@ from fairridge.data import Levels, Table
 from fairridge.data.table import one_per_row
 from fairridge.estimators._responses import Inputs
 
-Hashes = NDArray[np.uint64]
-
-# Multipliers that mix bits (Steele, Lea and Flood 2014).
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 # Part of the held-out rows that must be among the training rows, which are mostly distinct.
 MAX_SHARED_ROWS = 0.5
 
@@ -26,61 +22,60 @@ def refuse_training_rows(training: Inputs, y: Any, held: Inputs, y_held: Any) ->
     Rows of few categorical columns often agree by chance. Then only the same
     rows in the same number are recognized.
     """
-    tables = (training.table, training.attributes), (held.table, held.attributes)
-    if any(table is not None and table.on_device for pair in tables for table in pair):
+    pairs = (training.table, held.table), (training.attributes, held.attributes)
+    if any(table is not None and table.on_device for pair in pairs for table in pair):
         return  # rows on devices stay there
-    ours, theirs = _row_hashes(training, y), _row_hashes(held, y_held, like=training)
-    if ours is None or theirs is None:
+    if not all(_have_same_columns(*pair) for pair in pairs):
         return
-    known, counts = np.unique(ours, return_counts=True)
-    distinct = float(counts[counts == 1].sum()) > MAX_SHARED_ROWS * len(ours)
-    shared = int(np.isin(theirs, known).sum())
-    same = len(ours) == len(theirs) and bool((np.sort(ours) == np.sort(theirs)).all())
-    if same or (distinct and shared > MAX_SHARED_ROWS * len(theirs)):
+    n, n_held = training.table.shape[0], held.table.shape[0]
+    cells = np.zeros(n + n_held, dtype=np.intp)
+    columns = [each for pair in pairs for each in _column_pairs(*pair)]
+    for values in map(np.concatenate, (*columns, *_responses(training, y, held, y_held))):
+        codes = np.unique(values, return_inverse=True)[1]
+        cells = np.unique(cells * (codes.max() + 1) + codes, return_inverse=True)[1]
+        counts, counts_held = (
+            np.bincount(part, minlength=len(cells)) for part in (cells[:n], cells[n:])
+        )
+        shared, same = int(counts_held[counts > 0].sum()), bool((counts == counts_held).all())
+        if not same and shared <= MAX_SHARED_ROWS * n_held:
+            return  # more columns only tell more rows apart
+    if same or np.count_nonzero(counts == 1) > MAX_SHARED_ROWS * n:
         raise ValueError(
-            f"{shared:,} of {len(theirs):,} held-out rows are training rows. A rule that is tested "
-            "on rows that models were fitted to has no confidence; hold other rows out."
+            f"{shared:,} of {n_held:,} held-out rows are training rows. A rule that is tested on "
+            "rows that models were fitted to has no confidence; hold other rows out."
         )
 
 
-def _row_hashes(inputs: Inputs, y: Any, like: Inputs | None = None) -> Hashes | None:
-    """Return a number for every row; columns are in the order of other rows, found by name."""
-    found = np.zeros(inputs.table.shape[0], dtype=np.uint64)
-    model = inputs if like is None else like
-    for table, other in ((inputs.table, model.table), (inputs.attributes, model.attributes)):
-        if table is None or other is None:
-            continue
-        places = list(range(other.shape[1]))
-        if table.names is not None and other.names is not None:
-            if not set(other.names) <= set(table.names):
-                return None
-            places = [table.names.index(name) for name in other.names]
-        for k in places:
-            found = _mixed(found, _column_hashes(table, k))
-    shape: tuple[int, ...] = getattr(y, "shape", ())
-    if len(shape) > 1 and shape[1] > 1:  # times and events: the columns are enough
-        return found
-    response = one_per_row(y, inputs.n_given, "y")[inputs.keep]
-    values, codes = np.unique(response.astype(str), return_inverse=True)
-    return _mixed(found, _text_hashes(values.tolist())[codes.reshape(-1)])
+def _have_same_columns(ours: Table | None, theirs: Table | None) -> bool:
+    """Whether rows have the columns of others, by name where there are names."""
+    if ours is None or theirs is None:
+        return True
+    if ours.names is None or theirs.names is None:
+        return ours.shape[1] == theirs.shape[1]
+    return set(ours.names) <= set(theirs.names)
 
 
-def _column_hashes(table: Table, k: int) -> Hashes:
-    column = table.column(k)
-    if isinstance(column, Levels):
-        return _text_hashes([*map(str, column.levels), ""])[column.codes]
-    # Zero has two signs.
-    return (np.asarray(column, dtype=np.float64) + 0.0).view(np.uint64)
+def _column_pairs(ours: Table | None, theirs: Table | None) -> Iterator[list[NDArray[Any]]]:
+    """Yield the columns of some rows, each with the same column of others."""
+    if ours is None or theirs is None:
+        return
+    for k in range(ours.shape[1]):
+        place = k
+        if ours.names is not None and theirs.names is not None:
+            place = theirs.names.index(ours.names[k])
+        yield [_values(table.column(at)) for table, at in ((ours, k), (theirs, place))]
 
 
-def _text_hashes(texts: list[str]) -> Hashes:
-    digests = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)
+def _values(column: NDArray[Any] | Levels) -> NDArray[Any]:
+    """Return numbers, or the names of levels; the code of a missing one, -1, picks the last."""
+    if not isinstance(column, Levels):
+        return np.asarray(column, dtype=np.float64)
+    return np.array([*map(str, column.levels), ""])[column.codes]
 
 
-def _mixed(hashes: Hashes, column: Hashes) -> Hashes:
-    """Add a column to the numbers of rows, so that its place matters."""
-    mixed = (hashes ^ (hashes >> np.uint64(30))) * FIRST + column
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * SECOND
-    found: Hashes = mixed ^ (mixed >> np.uint64(31))
-    return found
+def _responses(training: Inputs, y: Any, held: Inputs, y_held: Any) -> list[list[NDArray[Any]]]:
+    """Return the responses of both; of times and events the columns are enough."""
+    if len(getattr(y, "shape", ())) > 1 and y.shape[1] > 1:
+        return []
+    sides = (training, y), (held, y_held)
+    return [[one_per_row(v, rows.n_given, "y")[rows.keep].astype(str) for rows, v in sides]]

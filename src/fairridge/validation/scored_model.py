@@ -24,8 +24,8 @@ from fairridge.metrics import Measure
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.passed_rows import PassedRows
 
-# Probabilities that are 0 or 1 have no logarithm.
-SMALLEST_PROBABILITY = 1e-15
+# Probabilities of 0 and 1 have no logarithm: they are clipped, as scikit-learn does.
+SMALLEST_PROBABILITY = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,10 @@ class ScoredModel:
             eta = np.asarray(self.linear._linear_predictor(X, S, None))
             return eta.reshape(len(eta), -1)
         found = predicted(self.given, X, sensitive_features)
+        if self.classes is None and found.ndim != 1:
+            raise TypeError(f"a {type(self.given).__name__} predicts several numbers for a row")
         if self.classes is None:
-            return found.reshape(len(found), 1)
+            return found[:, None]
         order = np.searchsorted(np.asarray(self.given.classes_), self.classes)
         inside = np.clip(found[:, order], SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
         return logit(inside[:, 1:]) if inside.shape[1] == 2 else np.log(inside)

@@ -28,10 +28,12 @@ from fairridge.sources.responses import Numbers
 from fairridge.validation.linear import Scores
 from fairridge.validation.moments import (
     RowsNeededError,
-    moment_fold,
+    moment_scores,
     no_rows,
     require_independent,
+    solved,
 )
+from fairridge.validation.passed_rows import PassedRows
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,22 @@ class StreamedData:
     @classmethod
     def of(
         cls,
-        source: RowSource | RowMoments,
+        rows: PassedRows,
         models: Mapping[str, Any],
         *,
         cv: Any,
         repeats: Any,
         random_state: Any,
         folds: Any,
-        **refused: Any,
     ) -> StreamedData:
         """Divide rows at random, for gaussian models that need no more than moments.
 
-        Rows elsewhere have no positions, so `folds` must be None; `refused` comes as
-        columns of the rows.
+        Rows elsewhere have no positions, so `folds` must be None, and all that `rows` have
+        beside them comes as columns.
         """
-        refuse_more_data(**refused)
+        source, others = rows.X, vars(rows).copy()
+        del others["X"]
+        refuse_more_data(**others)
         if isinstance(source, RowMoments):
             raise ValueError("moments cannot be divided into folds; pass the rows themselves.")
         if folds is not None:
@@ -93,10 +96,11 @@ class StreamedData:
         try:
             require_independent(part, q)
             known = PrecomputedMoments(rest, names, q, no_rows)
-            return moment_fold(model, response, known, part, bounds)
+            return moment_scores(model, *solved(model, response, known, bounds), part)
         except RowsNeededError:
             known = PrecomputedRoot(rest, names, q, self._folds.rest_root(*at), no_rows)
-            return moment_fold(model, response, known, part, bounds, self._folds.root(*at))
+            root = self._folds.root(*at)
+            return moment_scores(model, *solved(model, response, known, bounds), part, root)
 
 
 def _require_moments(name: str, model: Any, source: RowSource) -> None:

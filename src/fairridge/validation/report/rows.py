@@ -143,7 +143,7 @@ def accuracy_of(
     `baseline` are event times and log H₀ there, of a model of times.
     """
     family, response, weight = rows.family, rows.response, rows.weight
-    found = evaluate.accuracy(family, response, rows.eta, weight)
+    found = evaluate.accuracy(rows)
     if family.reads == "times" and baseline is not None:
         time, event = response.T
         brier = integrated_brier_score(time, event, rows.eta[:, 0], weight, baseline)

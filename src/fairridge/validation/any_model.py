@@ -1,0 +1,164 @@
+"""Any model in one fold: fitted as its users fit it, and measured like linear models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from fairridge._typing import Floats, Integers
+from fairridge.data import Table, dense_columns, index_of
+from fairridge.data.columns import encode_columns
+from fairridge.data.pipelines import bound_parameter, predicted, split_pipeline, with_columns_of
+from fairridge.metrics import ScoredRows, dependence_of, measured_on_rows, sensitive_span
+from fairridge.search import of_parts
+from fairridge.stacking._stacking import FairStacking
+from fairridge.validation import evaluate
+from fairridge.validation.decision_rates import Decisions
+from fairridge.validation.folds import Fold
+from fairridge.validation.linear import Scores
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
+from fairridge.validation.scored_model import ScoredModel, scored_model
+
+# Rows that show whether a model uses S, and the relative change of a prediction that does.
+SHUFFLED_ROWS, PREDICTION_TOLERANCE = 1000, 1e-9
+
+
+@dataclass(frozen=True)
+class SensitiveColumns:
+    """Sensitive attributes that several models are measured on, whatever they read."""
+
+    attributes: Table
+    columns: Floats  # the same, written out, of shape (n, q)
+    places: tuple[int, ...]  # of these among the columns of X; none if S came by itself
+
+    @classmethod
+    def of(cls, rows: PassedRows, sensitive: Any) -> SensitiveColumns:
+        """Write S out; rows whose attribute is missing have a level of their own."""
+        attributes, places, crossed = rows.attributes(sensitive)
+        everything = range(attributes.shape[1])
+        encoding = encode_columns(attributes, everything, missing="level")
+        encoding = encoding.with_intersections(crossed)
+        columns = dense_columns(encoding.pieces(attributes, everything, "error"), encoding.names)
+        return cls(attributes, columns, places)
+
+    def take(self, rows: Integers) -> SensitiveColumns:
+        """Return these rows only."""
+        return replace(self, attributes=self.attributes.take(rows), columns=self.columns[rows])
+
+
+def scored(
+    fitted: Any, rows: PassedRows, sensitive: Any = None, on: SensitiveColumns | None = None
+) -> tuple[ScoredModel, ScoredRows]:
+    """Return a fitted model, and rows with its scores.
+
+    `sensitive` are the columns of X that are sensitive, if the model does not say.
+    """
+    model = scored_model(fitted)
+    _, found = read_rows(model, model.inner_rows(rows), sensitive)
+    if on is None:
+        return model, found
+    span = sensitive_span(on.columns, found.weight)
+    return model, replace(found, sensitive=on.columns, span=span, attributes=on.attributes)
+
+
+def measures(model: ScoredModel, rows: ScoredRows, *, adjusted: bool) -> Scores:
+    """Return the loss, the shares of means and of η (if there is one), and further scores.
+
+    Shares are `adjusted` for chance on validation rows.
+    """
+    shares = dependence_of(rows, adjusted=adjusted)
+    if not model.fair and rows.means is not None:
+        del shares["share_of_eta"]  # η is made of the predictions
+    return shares | evaluate.accuracy(rows)
+
+
+@of_parts()
+def any_fold(
+    model: Any,
+    rows: PassedRows,
+    fold: Fold,
+    bounds: Floats,
+    decisions: Decisions,
+    sensitive: Any = None,
+    on: SensitiveColumns | None = None,
+) -> list[Scores]:
+    """Fit to the training rows for every bound, and measure on the validation rows."""
+    train, test = (rows.take(part) for part in fold)
+    train_on, test_on = (None if on is None else on.take(part) for part in fold)
+    if is_classifier(model):
+        _require_classes(train.y, test.y)
+    scores = []
+    for fitted in _fitted_each(model, train, bounds):
+        known, of_train = scored(fitted, train, sensitive, train_on)
+        _, of_test = scored(fitted, test, sensitive, test_on)
+        in_training = measures(known, of_train, adjusted=False)
+        held_out = measures(known, of_test, adjusted=True)
+        decided = decisions.take(fold[1]).decided_in(
+            of_train.response[:, 0], of_train.weight, of_train.exposure
+        )
+        share = "share_of_means" if "share_of_means" in held_out else "share_of_eta"
+        of_model = {
+            "n": len(of_test.weight),
+            "train_loss": in_training["loss"],
+            "loss": held_out["loss"],
+            "train_achieved": known.last.unfairness_ if known.fair else in_training[share],
+            "achieved": _achieved(known, of_test) if known.fair else held_out[share],
+            **decided.of(of_test),
+            "status": status_of(fitted),
+        }
+        scores.append(of_model | held_out)
+    return scores
+
+
+def _require_classes(train: Any, test: Any) -> None:
+    """Raise if training rows lack a class of the validation rows."""
+    lost = np.setdiff1d(np.asarray(test), np.asarray(train))
+    if lost.size:
+        raise ValueError(
+            f"the training rows of a fold have no row of class {str(lost[0])!r}; use stratified "
+            "or fewer folds."
+        )
+
+
+def _fitted_each(model: Any, train: PassedRows, bounds: Floats) -> Iterator[Any]:
+    """Yield models for some bounds; those of a stacked model share one cross-fit."""
+    if not isinstance(model, FairStacking) or model.learns_map:
+        yield from (train.fitted(model, float(r)) for r in bounds)
+        return
+    path = clone(model).path(train.X, train.y, unfairness=bounds, **train.beside(model))
+    yield from (path.at(float(r)) for r in bounds)
+
+
+def _achieved(model: ScoredModel, rows: ScoredRows) -> float:
+    """Return what a fair model bounds, on rows that it was not fitted to."""
+    assert model.measure is not None
+    measure = measured_on_rows(model.measure, rows.family)
+    return measure.adjusted(rows) if measure.of_variance else measure.interval(rows, 0.5).value
+
+
+def status_of(model: Any) -> str:
+    """Say how the search for a bound ended; pipelines ask their last step."""
+    last = split_pipeline(model)[1]
+    return getattr(last, "status_", "converged" if bound_parameter(model) else "no bound")
+
+
+def uses_sensitive(model: Any, rows: PassedRows, places: Sequence[int]) -> bool:
+    """Whether predictions of a fitted model change with the attributes of a person.
+
+    These are at some places in X, unless they are passed beside it.
+    """
+    rng = np.random.default_rng(0)
+    some = rng.permutation(len(rows.y))[:SHUFFLED_ROWS]
+    here, others = rows.take(some), rows.take(rng.permutation(some))
+    if here.sensitive_features is None:
+        changed = replace(here, X=with_columns_of(here.X, others.X, places))
+    else:
+        S, index = others.sensitive_features, index_of(here.sensitive_features)
+        changed = replace(here, sensitive_features=S if index is None else S.set_axis(index))
+    before, after = (predicted(model, each.X, each.sensitive_features) for each in (here, changed))
+    return bool(np.abs(after - before).max() > PREDICTION_TOLERANCE * np.abs(before).max())
