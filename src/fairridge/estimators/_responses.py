@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
-from fairridge.data import Table, as_native, exposure_of, is_missing, numeric_vector
+from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.classes import by_code
 from fairridge.data.table import labels, values_of
 from fairridge.engines import Engine
@@ -41,15 +41,6 @@ class Inputs:
     def weights(self) -> Floats:
         """Weights, ones if none were given."""
         return np.ones(self.table.shape[0]) if self.weight is None else self.weight
-
-    def exposure(self, link: str) -> Floats | None:
-        """Return what makes rates of means under the log link; None if nothing does."""
-        return exposure_of(link, self.offset)
-
-    def judged_weights(self, link: str) -> Floats:
-        """Return the weights of rows whose predictions are judged: w·e if these are rates."""
-        exposure = self.exposure(link)
-        return self.weights if exposure is None else self.weights * exposure
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,17 @@ from fairridge.engines import MemoryEngine, in_memory
 from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits
 from fairridge.estimators._means import explained_deviance
 from fairridge.estimators._training import Training, engine_of
-from fairridge.fairness import Definition
 from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
-from fairridge.metrics import ScoredRows, dependence_of, scatter_of
+from fairridge.metrics import ScoredRows, dependence_of
 from fairridge.metrics.brier import integrated_brier_score
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.models import Fit
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
+from fairridge.validation.linear import achieved, scored_fits
 from fairridge.validation.read_rows import scores_of, written
 
 # Called as one more step of the work is done.
@@ -110,29 +109,16 @@ def _measure(
     adjusted: bool = False,
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return the scores of rows at every bound, and what is measured of them."""
-    known = written(engine, training.response)
-    scored = scores_of(engine, problem.basis, [solution.fit for solution in solutions])
+    scored, definition = scored_fits(engine, training, problem, solutions), model._traits.definition
     measures = []
-    for solution, scores in zip(solutions, scored, strict=True):
-        rows = replace(known, family=problem.family, scores=scores)
-        measured = {"dependence": _achieved(model, solution.fit, engine, rows, adjusted=adjusted)}
-        measured |= dependence_of(rows, adjusted=adjusted)
+    for solution, rows in zip(solutions, scored, strict=True):
+        dependence = achieved(definition, solution.fit, engine, rows, adjusted=adjusted)
+        measured = {"dependence": dependence} | dependence_of(rows, adjusted=adjusted)
         measures.append(measured | accuracy_of(rows, _baseline(solution)))
     names = measures[0]
-    return np.array(scored), {
+    return np.array([rows.scores for rows in scored]), {
         name: np.array([at_bound[name] for at_bound in measures]) for name in names
     }
-
-
-def _achieved(
-    model: Any, fit: Fit, engine: MemoryEngine, rows: ScoredRows, *, adjusted: bool
-) -> float:
-    """Return how unfair a fit is on rows, by its own definition; the offset has no part in it."""
-    assert rows.targets is not None
-    joint = scatter_of(np.hstack([rows.span, rows.scores, rows.targets]), rows.weight)
-    widths = rows.span.shape[1], rows.scores.shape[1]
-    definition: Definition = model._traits.definition
-    return definition.held_out(fit, engine, joint, *widths, adjusted=adjusted)
 
 
 def accuracy_of(
@@ -191,6 +177,7 @@ def refit(
     """
     engine, values = rows_of(training), []
     known, rows = written(engine, training.response), engine.rows
+    definition = model._traits.definition
     for _ in range(count):
         counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
         drawn = np.flatnonzero(counts)
@@ -201,7 +188,7 @@ def refit(
             refitted, solutions = _solve(model, training, problem, drawn_rows, np.array([bound]))
             fit = solutions[0].fit
             scored = replace(known, scores=scores_of(engine, refitted.basis, [fit])[0])
-            values.append(_achieved(model, fit, engine, scored, adjusted=False))
+            values.append(achieved(definition, fit, engine, scored, adjusted=False))
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
     return Refits(float(low), float(high), len(values))
