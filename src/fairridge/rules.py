@@ -40,12 +40,40 @@ MAX_ROWS_FACTOR = 1e6
 
 @dataclass(frozen=True)
 class Group:
-    """A group of an attribute, and what a rule compares: the mean of its rows."""
+    """A group of an attribute, and what a rule compares: the mean of its rows.
+
+    Attributes
+    ----------
+    attribute, name : str
+        The attribute, and the group.
+    n_rows : int
+        Its rows that are looked at.
+    share : float
+        Of the weight of all rows, whether or not they are looked at.
+    mean : Estimate
+        The mean of what is compared, with its error.
+
+    See Also
+    --------
+    Rule : Its `measure`, `test` and `limits` are given two of these.
+
+    References
+    ----------
+    .. [1] docs/decisions.md.
+
+    Examples
+    --------
+    >>> from fairridge.metrics import Estimate
+    >>> from fairridge.rules import Group, MeanGap
+    >>> women, men = (Group("sex", n, 50, 0.5, Estimate(v)) for n, v in (("f", 0.2), ("m", 0.3)))
+    >>> print(round(MeanGap(0.2).measure(women, men), 2))
+    0.1
+    """
 
     attribute: str
     name: str
     n_rows: int
-    share: float  # of the weight of all rows, whether or not they are looked at
+    share: float
     mean: Estimate
 
     def times(self, factor: float) -> Group:
