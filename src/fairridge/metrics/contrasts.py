@@ -61,8 +61,8 @@ def _ratios_to(
     known = [k for k, group in enumerate(groups) if group.size > 0.0]
     found = [UNDEFINED] * len(groups)
     if known:
-        columns = _columns([groups[k] for k in known])
-        others = np.repeat(_columns([reference]), len(known), axis=1)
+        columns = as_columns([groups[k] for k in known])
+        others = np.repeat(as_columns([reference]), len(known), axis=1)
         ends = limits(columns, others, 1.0 - confidence)
         for k, low, high in zip(known, *ends, strict=True):
             found[k] = Estimate(groups[k].value / reference.value, float(low), float(high))
@@ -104,7 +104,7 @@ def largest_rate_difference(families: Sequence[Sequence[Estimate]], confidence: 
 
 def largest_mean_difference(groups: Sequence[Estimate], confidence: float) -> Estimate:
     """Return the largest difference between means of two groups."""
-    return _largest(_mean_limits, [groups], confidence)
+    return _largest(mean_limits, [groups], confidence)
 
 
 def _largest(limits: Limits, families: Sequence[Sequence[Estimate]], confidence: float) -> Estimate:
@@ -125,14 +125,15 @@ def _largest(limits: Limits, families: Sequence[Sequence[Estimate]], confidence:
 def _of_pairs(limits: Limits, groups: Sequence[Estimate], outside: float) -> tuple[Floats, Floats]:
     """Return the ends of intervals of all pairs that hold together."""
     first, second = np.triu_indices(len(groups), 1)
-    columns = _columns(groups)
+    columns = as_columns(groups)
     return limits(columns[:, first], columns[:, second], outside / len(first))
 
 
 # ---------------------------------------------------------------------- pairs
 
 
-def _columns(groups: Sequence[Estimate]) -> Floats:
+def as_columns(groups: Sequence[Estimate]) -> Floats:
+    """Return values, sizes and errors of groups."""
     return np.array([(group.value, group.size, group.error) for group in groups]).T
 
 
@@ -150,21 +151,31 @@ def newcombe_limits(
     return gap - np.hypot(p1 - l1, u2 - p2), gap + np.hypot(u1 - p1, p2 - l2)
 
 
-def _mean_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
-    (m1, n1, e1), (m2, n2, e2) = first, second
+def mean_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+    """Return the ends of Welch's intervals of differences of means."""
+    gap = first[0] - second[0]
+    error, df = welch(first, second)
+    # Two constants have no error, whatever the degrees of freedom.
+    half = np.where(error > 0.0, stdtrit(df, 1.0 - outside / 2.0) * error, error)
+    return gap - half, gap + half
+
+
+def welch(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the standard errors of differences of means, and their degrees of freedom.
+
+    Both have three rows: values, sizes and errors.
+    """
+    (_, n1, e1), (_, n2, e2) = first, second
     v1, v2 = e1**2, e2**2
     with np.errstate(invalid="ignore", divide="ignore"):
         df = (v1 + v2) ** 2 / (v1**2 / (n1 - 1.0) + v2**2 / (n2 - 1.0))
-    # Two constants have no error, whatever the degrees of freedom.
-    df = np.where(v1 + v2 > 0.0, df, 1.0)
-    half = stdtrit(df, 1.0 - outside / 2.0) * np.sqrt(v1 + v2)
-    return m1 - m2 - half, m1 - m2 + half
+    return np.sqrt(v1 + v2), df
 
 
 def _mean_ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
     """Return the ends for ratios of positive means: log m has the standard error e/m."""
     one, other = (np.array([np.log(m), n, e / m]) for m, n, e in (first, second))
-    low, high = _mean_limits(one, other, outside)
+    low, high = mean_limits(one, other, outside)
     return np.exp(low), np.exp(high)
 
 

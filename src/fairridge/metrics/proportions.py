@@ -20,7 +20,14 @@ from scipy.optimize import brentq
 from scipy.stats import norm, t
 
 from fairridge._typing import Floats
-from fairridge.metrics.contrasts import newcombe_limits, rate_ratio, ratio_variance
+from fairridge.metrics.contrasts import (
+    as_columns,
+    mean_limits,
+    newcombe_limits,
+    rate_ratio,
+    ratio_variance,
+    welch,
+)
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import Estimate
@@ -101,26 +108,14 @@ def difference_limits(first: Estimate, second: Estimate, level: float) -> tuple[
 def mean_gap_p_value(first: Estimate, second: Estimate, maximum: float) -> float:
     """Test H₀: |mean₁ − mean₂| ≥ maximum by two one-sided Welch tests."""
     gap = abs(first.value - second.value)
-    error, df = _welch(first, second)
+    error, df = (float(one[0]) for one in welch(as_columns([first]), as_columns([second])))
     return float(t.sf((maximum - gap) / error, df)) if error > 0.0 else float(gap >= maximum)
 
 
 def mean_gap_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
     """Return the ends of Welch's interval of mean₁ − mean₂, each wrong with probability `level`."""
-    error, df = _welch(first, second)
-    half = float(t.isf(level, df)) * error if error > 0.0 else 0.0
-    gap = first.value - second.value
-    return gap - half, gap + half
-
-
-def _welch(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Return the standard error of a difference of means, and its degrees of freedom."""
-    rows = np.array([first.size, second.size])
-    errors = np.array([first.error, second.error]) ** 2
-    total = float(errors.sum())
-    if total == 0.0:
-        return 0.0, 1.0
-    return float(np.sqrt(total)), float(total**2 / (errors**2 / np.maximum(rows - 1.0, 1.0)).sum())
+    low, high = mean_limits(as_columns([first]), as_columns([second]), 2.0 * level)
+    return float(low[0]), float(high[0])
 
 
 def _shares(first: Estimate, second: Estimate) -> tuple[Floats, Floats, Floats, Floats]:
