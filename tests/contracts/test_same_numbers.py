@@ -345,13 +345,6 @@ def test_groups_of_fitted_models(kind, definition, option, weights):
     assert (kind == "gaussian") == (not model.total_ratios_)
 
 
-CROSSED_GAP = pytest.mark.xfail(
-    strict=True,
-    reason="dependence_ of models with intersections groups rows by quarters of the products of "
-    "columns (.2474); reports, validation and audits by attributes (.1451)",
-)
-
-
 @pytest.mark.parametrize("kind", ["two", pytest.param("four", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "option",
@@ -359,7 +352,7 @@ CROSSED_GAP = pytest.mark.xfail(
         "missing",
         pytest.param("plain", marks=pytest.mark.slow),
         pytest.param("blind", marks=pytest.mark.slow),
-        pytest.param("crossed", marks=CROSSED_GAP),
+        "crossed",
     ],
 )
 def test_gaps_of_decisions(kind, option):
@@ -557,20 +550,7 @@ def test_validation_of_stacks(kind, definition, key):
 
 
 @pytest.mark.parametrize(
-    ("kind", "weights"),
-    [
-        ("two", "equal"),
-        ("two", "weighted"),
-        pytest.param(
-            "counts",
-            "weighted",
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="audits take errors of rates to be alike at every exposure: 1.006 to 1.352 "
-                "where total_ratios_ has 1.021 to 1.333 and a bootstrap 1.026 to 1.344",
-            ),
-        ),
-    ],
+    ("kind", "weights"), [("two", "equal"), ("two", "weighted"), ("counts", "weighted")]
 )
 def test_intervals_of_totals(kind, weights):
     case = seen(kind, "mean-parity", "plain", weights)

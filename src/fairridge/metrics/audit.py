@@ -408,7 +408,8 @@ class _Comparison:
         for k, (name, column) in enumerate(columns.items()):
             estimates = table.rates if column.dtype == bool else table.averages
             measured[name] = estimates(k, self.confidence)
-        measured |= self._totals(table, list(columns)) | self._conditional_rates(partitions)
+        measured |= self._errors(table, list(columns)) | self._totals(partitions)
+        measured |= self._conditional_rates(partitions)
         measured |= self._rankings(partitions)
         shares = table.weights / self.outcomes.weight.sum()
         attributes = [part.attribute for part in partitions for _ in part.labels]
@@ -439,23 +440,25 @@ class _Comparison:
             columns["brier"] = outcomes.brier
         return columns
 
-    def _totals(self, table: GroupTable, names: list[str]) -> dict[str, Sequence[Any]]:
-        """Return ratios of predicted and observed totals, and root mean squares of errors."""
-        if "calibration" not in names:
+    def _errors(self, table: GroupTable, names: list[str]) -> dict[str, Sequence[Any]]:
+        """Return root mean squares of errors."""
+        if self.brief or "calibration" not in names:
             return {}
-        found: dict[str, Sequence[Any]] = {}
-        predicted, observed, error = map(
-            names.index, ("mean_prediction", "mean_response", "calibration")
-        )
-        classes = self.outcomes.kind == "classification"
-        if self.outcomes.amounts or (classes and not self.brief):
-            found["predicted_over_observed"] = table.totals(
-                predicted, observed, error, self.confidence
-            )
-        if not self.brief:
-            squares = table.squares[error] / table.weights + table.means[error] ** 2
-            found["rmse"] = np.sqrt(squares).tolist()
-        return found
+        error = names.index("calibration")
+        squares = table.squares[error] / table.weights + table.means[error] ** 2
+        return {"rmse": np.sqrt(squares).tolist()}
+
+    def _totals(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
+        """Return ratios of predicted and observed totals: of counts, not of rates."""
+        outcomes = self.outcomes
+        classes = outcomes.kind == "classification"
+        if outcomes.response is None or not (outcomes.amounts or (classes and not self.brief)):
+            return {}
+        exposure = 1.0 if outcomes.exposure is None else outcomes.exposure
+        observed, predicted = _observed(outcomes) * exposure, outcomes.score * exposure
+        columns = predicted, observed, observed - predicted
+        table = GroupTable.of(partitions, outcomes.row_weight, *columns)
+        return {"predicted_over_observed": table.totals(0, 1, 2, self.confidence)}
 
     def _conditional_rates(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
         """Return true and false positive rates and precision, where classes are known."""

@@ -155,7 +155,7 @@ def _with_missing(
 def encoded_groupings(
     pieces: Sequence[Piece], encoding: Encoding, weight: Floats, bands: Sequence[Bands] = ()
 ) -> list[Grouping]:
-    """Group encoded rows by each attribute as `groupings` does; products of columns come last.
+    """Group encoded rows by each attribute as `groupings` does; products of columns have no groups.
 
     Numbers are cut at their own values unless `bands` say where.
     """
@@ -164,6 +164,8 @@ def encoded_groupings(
     attributes: list[Callable[[], Grouping]] = []
     place, given = 0, iter(bands)
     for piece in pieces:
+        if place == first[-1]:  # what follows are products
+            break
         if isinstance(piece, Indicators):
             column = cast(CategoricalColumn, own[place])
             levels = list(map(str, column.levels))
