@@ -396,7 +396,7 @@ def test_a_constant_response_has_a_report(people_X, family):
     # What models predict of all groups is the constant.
     means = [g.mean_prediction.value for g in found.contents.main.audits[0].attributes[0].groups]
     np.testing.assert_allclose(means, 2.0, rtol=1e-6)
-    with pytest.raises(ValueError, match="lack a class, events, or a response other than 0"):
+    with pytest.raises(ValueError, match="no response other than 0"):
         fairridge.report(
             FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson"), people_X[["sex", "age"]],
             np.where(np.arange(len(people_X)) < 1, 1, 0), cv=2, bootstrap=0,

@@ -34,7 +34,7 @@ def row_fold(
     """Fit to the training rows, and measure on the validation rows."""
     model, training = whole.model, whole.training
     train, test = training.fold(*fold)
-    _require_response(training, train)
+    require_response(training, train)
     problem = whole.problem(train)
     solutions = model._solve(problem, bounds)
     exposure = exposure_of(training.response.family.link, train.offset)
@@ -92,7 +92,7 @@ def chosen_fold(
     decisions: Decisions | None = None,
 ) -> list[Scores]:
     """Measure a model that chooses its λ₂: from the training rows alone, at each bound anew."""
-    _require_response(training, training.engine_on(fold[0]))
+    require_response(training, training.engine_on(fold[0]))
     rows, scores = training.part(fold[0]), []
     for r in bounds:
         chosen = with_chosen_penalty(clone(model).set_params(unfairness=float(r)), rows)
@@ -100,7 +100,7 @@ def chosen_fold(
     return scores
 
 
-def _require_response(training: Training, train: MemoryEngine) -> None:
+def require_response(training: Training, train: MemoryEngine) -> None:
     """Raise if no model can be fitted to the training rows of a fold."""
     family, classes = training.response.family, training.response.classes
     if family.reads == "times" and not train.response[:, 1].any():
@@ -113,8 +113,10 @@ def _require_response(training: Training, train: MemoryEngine) -> None:
                 f"the training rows of a fold have no row of class {str(missing)!r}; use "
                 "stratified or fewer folds."
             )
-    elif hasattr(family, "check"):
-        family.check(train.response[:, 0])
+    elif family.reads == "numbers" and not family.least_squares and not train.response.any():
+        raise ValueError(
+            "the training rows of a fold have no response other than 0; use other or fewer folds."
+        )
 
 
 def fold_scores(

@@ -15,7 +15,7 @@ from fairridge.arguments import listed
 from fairridge.data import require_offsets
 from fairridge.data.columns import OTHER
 from fairridge.engines import in_memory
-from fairridge.estimators._choosing import quiet_fits, with_chosen_penalty
+from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits, with_chosen_penalty
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._outcome import isolated_levels
@@ -27,6 +27,7 @@ from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.rows import Measured
+from fairridge.validation.whole import WholeModel
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 8, 20_000
@@ -78,10 +79,15 @@ class Case:
         )
 
     @property
-    def in_training(self) -> Any:
+    def whole(self) -> WholeModel:
         """The model with a bound in training alone, for refits to parts of the rows."""
-        certified = getattr(self.model, "confidence", None) is not None
-        return clone(self.model).set_params(confidence=None) if certified else self.model
+        rough = clone(self.model)
+        if getattr(rough, "confidence", None) is not None:
+            rough.set_params(confidence=None)
+        if hasattr(rough, "tol"):
+            rough.set_params(tol=max(rough.tol, FOLD_TOLERANCE))
+        mapped = self.training.unmapped is not None  # features of parts are others
+        return WholeModel(rough, self.training, None if mapped else self.problem.warm_start())
 
 
 @dataclass(frozen=True)

@@ -143,14 +143,14 @@ def _measured(
         if progress is not None:
             progress(stage, next(done), total)
 
-    in_training = measure_training(case.model, case.training, case.problem, case.solutions)
+    whole, bounds = case.whole, case.training_bounds
+    in_training = measure_training(whole, case.problem, case.solutions)
     held_out = refits = None
-    refitted, bounds = (case.in_training, case.training, case.problem), case.training_bounds
     if folds:
-        held_out = measure_folds(*refitted, bounds, folds, partial(step, "held-out folds"))
+        held_out = measure_folds(whole, bounds, folds, partial(step, "held-out folds"))
     if n_refits:
         rng, bound = np.random.default_rng(options.random_state), float(bounds[case.chosen])
-        refits = refit(*refitted, bound, n_refits, rng, partial(step, "refits"))
+        refits = refit(whole, bound, n_refits, rng, partial(step, "refits"))
     samples: tuple[Sample, ...] = ()
     # Many small matrices. Models know their classes: that a bound leaves them no better than
     # chance on held-out rows is shown, and nothing to warn of.

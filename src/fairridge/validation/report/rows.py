@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
+from fairridge.data import Rows
 from fairridge.engines import MemoryEngine, in_memory
-from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits
+from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._means import explained_deviance
 from fairridge.estimators._training import Training, engine_of
 from fairridge.families import Family
@@ -24,8 +23,8 @@ from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import achieved, scored_fits
-from fairridge.validation.read_rows import scores_of, written
+from fairridge.validation.linear import achieved, require_response, scored_fits
+from fairridge.validation.whole import WholeModel
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]
@@ -62,32 +61,19 @@ class Measured:
     errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
 
 
-def measure_training(
-    model: Any, training: Training, problem: Problem, solutions: list[Solution]
-) -> Measured:
+def measure_training(whole: WholeModel, problem: Problem, solutions: list[Solution]) -> Measured:
     """Measure every solution on the rows it was fitted to."""
-    return Measured(*_measure(model, training, problem, solutions, rows_of(training)), {})
+    return Measured(*_measured(whole, problem, solutions, rows_of(whole.training)), {})
 
 
-def measure_folds(
-    model: Any,
-    training: Training,
-    problem: Problem,
-    bounds: Floats,
-    folds: list[Fold],
-    step: Step,
-) -> Measured:
+def measure_folds(whole: WholeModel, bounds: Floats, folds: list[Fold], step: Step) -> Measured:
     """Measure models on rows that they were not fitted to, every row once."""
-    measured = []
+    training, measured = whole.training, []
     for fold in folds:
-        if not _can_be_fitted(training, fold[0]):
-            raise ValueError(
-                "the training rows of a fold lack a class, events, or a response other than 0; "
-                "use fewer folds: cv=…"
-            )
         train, test = training.fold(*fold)
-        fold_problem, solutions = _solve(model, training, problem, train, bounds)
-        measured.append(_measure(model, training, fold_problem, solutions, test, adjusted=True))
+        require_response(training, train)
+        problem, solutions = _solve(whole, train, bounds)
+        measured.append(_measured(whole, problem, solutions, test, adjusted=True))
         step()
     scores = np.empty((len(bounds), training.n_rows, measured[0][0].shape[2]))
     for (_, test_rows), (of_fold, _) in zip(folds, measured, strict=True):
@@ -99,9 +85,8 @@ def measure_folds(
     return Measured(scores, means, errors)
 
 
-def _measure(
-    model: Any,
-    training: Training,
+def _measured(
+    whole: WholeModel,
     problem: Problem,
     solutions: list[Solution],
     engine: MemoryEngine,
@@ -109,15 +94,15 @@ def _measure(
     adjusted: bool = False,
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return the scores of rows at every bound, and what is measured of them."""
-    scored, definition = scored_fits(engine, training, problem, solutions), model._traits.definition
-    measures = []
+    definition, measures = whole.model._traits.definition, []
+    scored = scored_fits(engine, whole.training, problem, solutions)
     for solution, rows in zip(solutions, scored, strict=True):
-        dependence = achieved(definition, solution.fit, engine, rows, adjusted=adjusted)
-        measured = {"dependence": dependence} | dependence_of(rows, adjusted=adjusted)
-        measures.append(measured | accuracy_of(rows, _baseline(solution)))
-    names = measures[0]
+        bounded = achieved(definition, solution.fit, engine, rows, adjusted=adjusted)
+        shares = dependence_of(rows, adjusted=adjusted)
+        accuracy = accuracy_of(rows, _baseline(solution))
+        measures.append({"dependence": bounded} | shares | accuracy)
     return np.array([rows.scores for rows in scored]), {
-        name: np.array([at_bound[name] for at_bound in measures]) for name in names
+        name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]
     }
 
 
@@ -160,13 +145,7 @@ def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
 
 
 def refit(
-    model: Any,
-    training: Training,
-    problem: Problem,
-    bound: float,
-    count: int,
-    rng: np.random.Generator,
-    step: Step,
+    whole: WholeModel, bound: float, count: int, rng: np.random.Generator, step: Step
 ) -> Refits:
     """Refit to resampled rows, and measure each refit on all rows (bootstrap).
 
@@ -175,48 +154,43 @@ def refit(
     were sampled from. Resampling n rows with replacement is weighting them by
     multinomial counts.
     """
-    engine, values = rows_of(training), []
-    known, rows = written(engine, training.response), engine.rows
-    definition = model._traits.definition
+    training, values = whole.training, []
+    engine, definition = rows_of(training), whole.model._traits.definition
     for _ in range(count):
-        counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
-        drawn = np.flatnonzero(counts)
-        if _can_be_fitted(training, drawn):
-            weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
-            sample = replace(rows.take(drawn), weight=weight.astype(np.float64))
-            drawn_rows = engine_of(sample, training.response.family)
-            refitted, solutions = _solve(model, training, problem, drawn_rows, np.array([bound]))
-            fit = solutions[0].fit
-            scored = replace(known, scores=scores_of(engine, refitted.basis, [fit])[0])
-            values.append(achieved(definition, fit, engine, scored, adjusted=False))
+        sample = engine_of(_resampled(engine.rows, rng), training.response.family)
+        if _can_be_fitted(training, sample):
+            problem, solutions = _solve(whole, sample, np.array([bound]))
+            (rows,) = scored_fits(engine, training, problem, solutions)
+            values.append(achieved(definition, solutions[0].fit, engine, rows, adjusted=False))
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
     return Refits(float(low), float(high), len(values))
 
 
+def _can_be_fitted(training: Training, sample: MemoryEngine) -> bool:
+    """Whether a sample has every class, events, or counts and amounts other than 0."""
+    try:
+        require_response(training, sample)
+    except ValueError:
+        return False
+    return True
+
+
+def _resampled(rows: Rows, rng: np.random.Generator) -> Rows:
+    """Draw as many rows as there are, with replacement; their weights are counts."""
+    counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
+    drawn = np.flatnonzero(counts)
+    weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
+    return replace(rows.take(drawn), weight=weight.astype(np.float64))
+
+
 def _solve(
-    model: Any, training: Training, problem: Problem, engine: MemoryEngine, bounds: Floats
+    whole: WholeModel, engine: MemoryEngine, bounds: Floats
 ) -> tuple[Problem, list[Solution]]:
     """Solve on some of the rows, starting from the solution on all of them."""
-    rough = clone(model)
-    if hasattr(rough, "tol"):
-        rough.set_params(tol=max(rough.tol, FOLD_TOLERANCE))
     with quiet_fits():
-        part = rough._problem_on(engine, training.response.on(engine))
-        if training.unmapped is None:
-            part.start_from(problem.warm_start())
-        return part, rough._solve(part, bounds)
-
-
-def _can_be_fitted(training: Training, rows: Integers) -> bool:
-    """Whether some rows have every class, events, or counts and amounts other than 0."""
-    values = rows_of(training).response[rows]
-    classes = training.response.classes
-    if classes is not None:
-        return len(np.unique(values[:, 0])) == len(classes)
-    if training.response.family.reads == "times":
-        return bool(values[:, 1].any())
-    return training.response.family.least_squares or bool(values[:, 0].any())
+        problem = whole.problem(engine)
+        return problem, whole.model._solve(problem, bounds)
 
 
 def rows_of(training: Training) -> MemoryEngine:
