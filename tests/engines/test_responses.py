@@ -69,7 +69,8 @@ def test_a_hessian_that_all_rows_share_needs_no_pass_of_its_own(monkeypatch):
     engine.derivatives(Binomial(), np.zeros(6), np.zeros(1), np.zeros((1, 6)), 2)
     # Once for the two responses, and without curvature for all others.
     assert orders[0] == 2
-    assert set(orders[1:]) == {1}
+    assert orders[1:]
+    assert 2 not in orders[1:]
 
 
 @pytest.mark.parametrize("family", [Binomial(), Multinomial(3)], ids=lambda family: family.name)
@@ -94,8 +95,8 @@ def test_moments_of_classes_tell_the_null_model(family):
 
 def test_curvature_that_depends_on_the_response_is_no_common_one():
     counted = DistinctResponses.of(np.repeat([[0.5], [2.0]], 10, axis=0), np.ones(20))
-    assert counted.curvature(Gamma(), np.zeros(1)) is None
-    assert counted.curvature(Poisson(), np.zeros(1)).shape == (1, 1)
+    assert counted.derivatives(Gamma(), np.zeros(1))[1] is None
+    assert counted.derivatives(Poisson(), np.zeros(1))[1].shape == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from fairridge.engines.extent import Extent
 from fairridge.engines.memory import (
     MemoryEngine,
     has_many_sparse,
+    has_only_numbers,
     in_memory,
     is_wide,
     linear_predictor,
@@ -41,6 +42,7 @@ __all__ = [
     "column_blocks",
     "columns_in_threads",
     "has_many_sparse",
+    "has_only_numbers",
     "in_memory",
     "intercepts_of_sums",
     "is_wide",

@@ -474,6 +474,13 @@ def is_wide(engine: Any) -> TypeGuard[MemoryEngine]:
     return isinstance(engine, MemoryEngine) and engine.rows.n_predictors > engine.n_rows
 
 
+def has_only_numbers(engine: Any) -> TypeGuard[MemoryEngine]:
+    """Whether no predictor of rows in memory is a level, or a column of zeros and ones."""
+    if not isinstance(engine, MemoryEngine):
+        return False
+    return all(isinstance(piece, Slab) for piece in engine.coded_predictors)
+
+
 def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
     """Whether rows in memory have too many sparse columns to form a matrix of their size.
 

@@ -60,24 +60,28 @@ class DistinctResponses:
         gradient[:, 0] = terms.gradient.sum(axis=0)
         return GLMSums(float(terms.deviance), gradient, None)
 
-    def slopes(self, family: Family, intercept: Floats) -> Floats:
-        """Return the derivatives (d, m) of a row of weight 1 with each response."""
-        ones = np.ones(len(self.values))
-        each = family.deviance_terms(self.values, self._eta(intercept), ones, 1).gradient
-        assert each is not None  # at order 1
-        return each
+    def deviance(self, family: Family, intercept: Floats) -> float:
+        """Return the deviance at η = intercept."""
+        return float(
+            family.deviance_terms(self.values, self._eta(intercept), self.weights, 0).deviance
+        )
 
-    def curvature(self, family: Family, intercept: Floats) -> Floats | None:
-        """Return the second derivative (m, m) that rows of weight 1 share; None if they do not."""
+    def derivatives(self, family: Family, intercept: Floats) -> tuple[Floats, Floats | None]:
+        """Return the slopes (d, m) of a row of weight 1 with each response, and its curvature.
+
+        The curvature, of shape (m, m), is None if responses differ in it.
+        """
         ones = np.ones(len(self.values))
-        each = family.deviance_terms(self.values, self._eta(intercept), ones, 2).curvature
-        assert each is not None  # at order 2
-        return np.asarray(each[0]) if (each == each[0]).all() else None
+        each = family.deviance_terms(self.values, self._eta(intercept), ones, 2)
+        slopes, curvature = each.gradient, each.curvature
+        assert slopes is not None  # at order 2
+        assert curvature is not None
+        return slopes, np.asarray(curvature[0]) if (curvature == curvature[0]).all() else None
 
     def hessian(self, family: Family, intercept: Floats, gram: Floats) -> Floats | None:
         """Return the curvature times a Gram matrix of the rows; None if rows differ in it."""
-        curvature = self.curvature(family, intercept)
-        return None if curvature is None else curvature[:, None, :, None] * gram[:, None, :]
+        _, curvature = self.derivatives(family, intercept)
+        return None if curvature is None else _in_pairs(curvature, gram)
 
     def _eta(self, intercept: Floats) -> Floats:
         return np.repeat(intercept[None], len(self.values), axis=0)
@@ -123,11 +127,16 @@ def null_sums(
     by_target[1:] += moments.scatter[:k, k:]
     if by_target.shape[1] == 1:
         by_target = np.concatenate([gram[:, :1] - by_target, by_target], axis=1)
-    hessian = responses.hessian(family, intercept, gram)
-    if hessian is None:
+    slopes, curvature = responses.derivatives(family, intercept)
+    if curvature is None:
         return None
-    gradient = responses.slopes(family, intercept).T @ by_target.T
-    return GLMSums(responses.sums(family, intercept, k).deviance, gradient, hessian)
+    deviance = responses.deviance(family, intercept)
+    return GLMSums(deviance, slopes.T @ by_target.T, _in_pairs(curvature, gram))
+
+
+def _in_pairs(curvature: Floats, gram: Floats) -> Floats:
+    """Return the Hessian of rows that share a curvature (m, m)."""
+    return curvature[:, None, :, None] * gram[:, None, :]
 
 
 def intercepts_of_sums(

@@ -137,7 +137,10 @@ def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
     """Return the largest value of every group but the last, if numbers are cut at quantiles."""
     inner = weighted_quantiles(values, weight, np.arange(1, bins) / bins)
     # Many equal values make quantiles coincide, or reach the end: fewer groups then.
-    return np.unique(np.minimum(inner, values[values < values.max()].max()))
+    largest = values.max()
+    if inner[-1] == largest:
+        inner = np.minimum(inner, values[values < largest].max())
+    return np.array(sorted(set(inner.tolist())))
 
 
 def _few_values(column: NDArray[Any], most: int) -> NDArray[Any] | None:

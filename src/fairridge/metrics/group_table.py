@@ -69,7 +69,7 @@ class GroupTable:
         if weight.min(initial=1.0) <= 0.0:
             there = np.flatnonzero(weight > 0.0)
             groupings = [grouping.take(there) for grouping in groupings]
-            weight, columns = weight[there], tuple(column[there] for column in columns)
+            weight, columns = weight[there], tuple([column[there] for column in columns])
         # From a value that occurs, so that a mean far from zero costs no digits.
         first = [
             0.0 if column.dtype == bool or not len(column) else column[0] for column in columns
@@ -77,18 +77,13 @@ class GroupTable:
         shifted = [v - start if start else v for v, start in zip(columns, first, strict=True)]
         rows = _WeightedColumns.of(weight, shifted)
         parts = columns_in_threads(rows.by_group, groupings, len(weight))
-        counts, weights, sizes, means, squares = (
+        counts, weights, sizes, means, squares = [
             np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)
-        )
-        return cls(
-            tuple(grouping.attribute for grouping in groupings),
-            tuple(grouping.labels for grouping in groupings),
-            counts,
-            weights,
-            sizes,
-            means + np.reshape(first, (-1, 1)),
-            squares,
-        )
+        ]
+        means += np.reshape(first, (-1, 1))
+        attributes = tuple([grouping.attribute for grouping in groupings])
+        labels = tuple([grouping.labels for grouping in groupings])
+        return cls(attributes, labels, counts, weights, sizes, means, squares)
 
     def __add__(self, other: GroupTable) -> GroupTable:
         weights = self.weights + other.weights
@@ -162,27 +157,31 @@ class _WeightedColumns:
     def by_group(self, grouping: Grouping) -> tuple[Integers, Floats, Floats, Floats, Floats]:
         """Return counts, weights, sizes, means and squares by the groups of one attribute."""
         codes, size, unit = grouping.codes, len(grouping.labels), self.unit
-
-        def added(values: NDArray[Any]) -> Floats:
-            """Add up by group; all rows are added faster as such."""
-            sums = np.bincount(codes, values, size) if size > 1 else values.sum(keepdims=True)
-            return np.asarray(sums, dtype=np.float64)
-
         counts = np.bincount(codes, minlength=size)
-        total = counts.astype(np.float64) if unit is None else added(unit)
-        sizes = total if unit is None else _quotient(total**2, added(unit * unit))
+        total, sizes = counts.astype(np.float64), counts.astype(np.float64)
+        if unit is not None:
+            total, of_squares = _added(codes, size, [unit, unit * unit])
+            sizes = _quotient(total**2, of_squares)
         empty = counts == 0
-        means, squares = np.empty((2, len(self.columns), size))
-        for k, (column, weighted) in enumerate(zip(self.columns, self.weighted, strict=True)):
-            means[k] = added(weighted) / (total + empty)
+        means = _added(codes, size, self.weighted) / (total + empty)
+        squares = np.empty_like(means)
+        for k, column in enumerate(self.columns):
             if column.dtype == bool:
                 squares[k] = total * means[k] * (1.0 - means[k])
                 continue
             apart = column - (means[k].take(codes) if size > 1 else means[k])
             apart *= apart
-            squares[k] = added(apart if unit is None else apart * unit)
+            squares[k] = _added(codes, size, [apart if unit is None else apart * unit])[0]
         means[:, empty] = np.nan
         return counts, self.largest * total, sizes, means, self.largest * squares
+
+
+def _added(codes: Integers, size: int, vectors: Sequence[NDArray[Any]]) -> Floats:
+    """Add vectors up by group; all rows are added faster as such."""
+    sums = np.empty((len(vectors), size))
+    for k, values in enumerate(vectors):
+        sums[k] = np.bincount(codes, values, size) if size > 1 else values.sum()
+    return sums
 
 
 def _quotient(above: Any, below: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairridge import families
 from fairridge._typing import Floats
-from fairridge.engines import Engine, has_many_sparse, is_wide
+from fairridge.engines import Engine, has_many_sparse, has_only_numbers, is_wide
 from fairridge.fairness import (
     CallableDefinition,
     Combined,
@@ -95,11 +95,12 @@ def may_separate(engine: Engine, family: Family, settings: ModelSettings) -> boo
     """Whether to look for levels that decide the response.
 
     With a penalty every coefficient is finite, as the user chose it, and so
-    are they with more columns than rows, where levels are uninformative.
+    are they with more columns than rows, where levels are uninformative. Numbers have no levels.
     """
     compresses = not settings.blind and not settings.controls
     wide = compresses and is_wide(engine)
-    return not (family.least_squares or settings.predictor_penalty > 0.0 or wide)
+    finite = family.least_squares or settings.predictor_penalty > 0.0 or wide
+    return not (finite or has_only_numbers(engine))
 
 
 def _with_own_ridge(family: Family, definition: Definition, settings: ModelSettings) -> Any:
