@@ -67,6 +67,7 @@ def test_what_is_known_costs_no_rows(pair, made):
     "ask",
     [
         lambda e: e.qr_factor(e.moments().mean, np.ones(6)),
+        lambda e: e.residual_products(RAW[0], CENTER, 0.5),
         lambda e: e.pairwise(AbsoluteDifference(), AS_IT_IS),
         lambda e: e.sum_over_rows(products, CENTER, LEVEL, RAW),
         lambda e: e.derivatives(Gaussian(), CENTER, LEVEL, RAW, 2).hessian,
@@ -76,7 +77,7 @@ def test_what_is_known_costs_no_rows(pair, made):
         lambda e: e.offset,
     ],
     ids=[
-        "triangle", "pairwise", "total", "derivatives", "columns",
+        "triangle", "residual products", "pairwise", "total", "derivatives", "columns",
         "response", "weights", "offset",
     ],
 )  # fmt: skip

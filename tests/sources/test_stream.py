@@ -104,7 +104,7 @@ def test_sums_of_any_function(raw):
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_moments_and_triangle():
+def test_moments_triangle_and_residuals():
     ours, theirs = engines("size", Numbers(less_offset=True))
     a, b = ours.moments(), theirs.moments()
     assert (a.n_rows, a.weight) == (b.n_rows, b.weight)
@@ -114,7 +114,9 @@ def test_moments_and_triangle():
     R, other = ours.qr_factor(a.mean, scale), theirs.qr_factor(a.mean, scale)
     np.testing.assert_allclose(R.T @ R, other.T @ other, rtol=1e-11, atol=1e-10)
     assert (np.tril(R, -1) == 0.0).all()
-    assert ours.passes == 2
+    products = (e.residual_products(RAW[0], a.mean[:3], a.mean[3]) for e in (ours, theirs))
+    np.testing.assert_allclose(*products, rtol=1e-10, atol=1e-9)
+    assert ours.passes == 3
 
 
 def test_a_known_root_answers_for_the_rows():
@@ -124,6 +126,9 @@ def test_a_known_root_answers_for_the_rows():
     known = PrecomputedRoot(moments, engine.names, 1, root, lambda: pytest.fail("asked for rows"))
     scale = np.array([1.0, 2.0, 0.5, 3.0])
     np.testing.assert_allclose(known.qr_factor(moments.mean, scale), root / scale)
+    found = known.residual_products(RAW[0], moments.mean[:3], moments.mean[3])
+    exact = engine.residual_products(RAW[0], moments.mean[:3], moments.mean[3])
+    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-9)
 
 
 def test_rows_are_not_there():

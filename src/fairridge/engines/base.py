@@ -52,6 +52,9 @@ class Engine(Protocol):
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R with RᵀR = Σ w zzᵀ for z = ([S, X, y] − center) / scale, by orthogonal steps."""
 
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
+        """Return Σ w z(y − intercept − zᵀb) for z = [S, X] − center."""
+
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S."""
 

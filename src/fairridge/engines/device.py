@@ -239,6 +239,18 @@ class DeviceEngine:
         square[: len(merged)] = merged
         return square
 
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
+        gap = self._about[: len(center)] - center
+        both = np.append(intercept + gap @ coefficients, coefficients)[:, None]
+
+        def work(block: RowBlock) -> Floats:
+            Z = block.shifted(self._about)
+            residual = block.targets[:, :1] - Z.times(both)
+            return Z.products(block.weights[:, None] * residual)[0]
+
+        products = self._sum(work)
+        return products[1:] + gap * products[0]
+
     def sum_over_rows(
         self, function: RowFunction, center: Floats, intercept: Floats, raw: Floats
     ) -> Floats:

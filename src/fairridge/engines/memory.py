@@ -179,6 +179,20 @@ class MemoryEngine:
         square[: len(merged)] = merged
         return square
 
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
+        k = len(center)
+        shift = np.append(center, np.full(self._matrix.width - k, intercept))
+
+        def products(block: slice) -> Floats:
+            buffer = self._matrix.buffer(block)
+            write_block(self._matrix.pieces, block, shift, buffer)
+            Z, residual = buffer[:, :k], buffer[:, k] - buffer[:, :k] @ coefficients
+            if self.rows.weight is not None:
+                residual *= self.rows.weight[block]
+            return np.dot(residual, Z)
+
+        return self._sum(products, block_slices(self.rows.n_rows, self._matrix.width))
+
     def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
         key = distance, columns.key
         if key not in self._forms:

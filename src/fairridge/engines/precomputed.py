@@ -78,6 +78,7 @@ class PrecomputedMoments:
     outside = _of_rows("outside")
     pairwise = _of_rows("pairwise")
     qr_factor = _of_rows("qr_factor")
+    residual_products = _of_rows("residual_products")
     response = _of_rows("response")
     sample = _of_rows("sample")
     sum_of = _of_rows("sum_of")
@@ -113,3 +114,9 @@ class PrecomputedRoot(PrecomputedMoments):
         square = np.zeros((len(scale), len(scale)))
         square[: len(self._root)] = self._root / scale
         return square
+
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
+        """Return Σ w z(y − intercept − zᵀb) = R_zᵀ(r_y − R_z b), at the means."""
+        k = len(coefficients)
+        Z, y = self._root[:, :k], self._root[:, k]
+        return (y - Z @ coefficients) @ Z

@@ -166,6 +166,7 @@ class FairBasis:
     on_sensitive: Floats
     on_predictors: Floats
     residual: Floats  # scatter of the targets outside the span of S and U, of shape (m, m)
+    is_ill_conditioned: bool = False  # whether the scatter of [S, X, y] has too few digits
 
     @cached_property
     def center(self) -> Floats:
@@ -335,6 +336,7 @@ def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) ->
         on_sensitive=P.T @ factor.R[in_S, in_y] * scale_y,
         on_predictors=P_U.T @ r_U * scale_y,
         residual=rest.T @ rest,
+        is_ill_conditioned=not factor.of_scatter,
     )
 
 

@@ -62,7 +62,27 @@ class RidgeOnSensitive:
         """Set the model up in a space."""
         spectrum, lambda_2 = space.basis.predictors, settings.predictor_penalty
         beta = spectrum.original(spectrum.ridge(space.basis.on_predictors[:, 0], lambda_2))
-        return cls(space, settings.penalty, lambda_2, space.least_squares_beta(beta))
+        ridge = cls(space, settings.penalty, lambda_2, space.least_squares_beta(beta))
+        if space.basis.is_ill_conditioned and not space.controls:
+            return replace(ridge, beta=beta + ridge._correction())
+        return ridge
+
+    def _correction(self) -> Floats:
+        """One step of iterative refinement of β, with residuals from the rows.
+
+        Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; its value here is
+        rounding, and solving once more with it as right-hand side removes that.
+        """
+        basis = self.space.basis
+        alpha = self._alpha(np.zeros(1))[0]
+        raw = basis.raw_coefficients(alpha, self.beta)
+        mean = float(basis.center_targets[0])
+        gradient = self.space.engine.residual_products(raw, basis.center, mean)
+        q, spectrum = len(alpha), basis.predictors
+        on_U = (gradient[q:] - basis.B.T @ gradient[:q]) / spectrum.scale
+        on_U -= self.predictor_penalty * self.beta * spectrum.scale
+        rotated = spectrum.vectors.T @ on_U / (spectrum.eigenvalues + self.predictor_penalty)
+        return spectrum.original(spectrum.vectors @ rotated)
 
     @cached_property
     def _projection(self) -> Floats:

@@ -169,6 +169,9 @@ class StreamEngine:
         square[: len(merged.R)] = merged.R
         return square
 
+    def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
+        return self._pass(methodcaller("residual_products", coefficients, center, intercept))
+
     def sum_over_rows(
         self, function: RowFunction, center: Floats, intercept: Floats, raw: Floats
     ) -> Floats:
