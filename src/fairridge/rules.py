@@ -128,16 +128,15 @@ class JudgedRows:
         everyone = GroupTable.of(self.groups, self.weight)
         weight = self.weight if chosen is None else self.weight * chosen
         table, estimates = judged_estimates(self.groups, weight, values)
-        place = 0
         for attribute, labels, own in zip(
-            table.attributes, table.labels, everyone.split(), strict=True
+            table.attributes, table.labels, table.places, strict=True
         ):
-            shares = (own.weights / own.weights.sum()).tolist()
-            counts, means = table.counts[place:].tolist(), estimates[place:]
-            place += len(labels)
+            weights = everyone.weights[own]
+            shares = (weights / weights.sum()).tolist()
+            counts, means = table.counts[own].tolist(), estimates[own]
             yield [
                 Group(attribute, label, count, share, mean)
-                for label, count, share, mean in zip(labels, counts, shares, means, strict=False)
+                for label, count, share, mean in zip(labels, counts, shares, means, strict=True)
                 if count
             ]
 

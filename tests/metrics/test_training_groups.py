@@ -14,7 +14,7 @@ from fairridge import (
 )
 from fairridge.data import as_table
 from fairridge.metrics import groupings
-from fairridge.metrics.bands import MAX_DISTINCT_VALUES, ValueWeights
+from fairridge.metrics.groups import MAX_DISTINCT_VALUES, ValueWeights
 from tests import zoo
 
 N = 500

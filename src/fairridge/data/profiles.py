@@ -187,15 +187,14 @@ def _of_numbers(sample: NumberSample) -> list[tuple[Floats, Floats]]:
 def _of_alike_rows(ordered: Floats, reached: Floats) -> list[tuple[Floats, Floats]]:
     """Return the same of rows of one weight, whose deciles are in the same places."""
     places = _decile_places(reached)
-    deciles, following = (ordered[:, np.minimum(places + k, len(reached) - 1)] for k in (0, 1))
+    deciles = ordered[:, places]
     # Numbers that do not occur twice have the same shares between their deciles.
-    single = np.asarray((following > deciles).all(axis=1))
-    if (np.diff(places) == 0).any():
-        single[:] = False
+    following = ordered[:, np.minimum(places + 1, len(reached) - 1)]
+    single = (following > deciles).all(axis=1) & (places[1:] > places[:-1]).all()
     between = _shares(reached[places], reached[-1])
     return [
-        (deciles[k], between) if single[k] else _between_deciles(column, reached)
-        for k, column in enumerate(ordered)
+        (edges, between) if alone else _between_deciles(column, reached)
+        for edges, alone, column in zip(deciles, single.tolist(), ordered, strict=True)
     ]
 
 

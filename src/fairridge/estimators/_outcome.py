@@ -32,7 +32,9 @@ from fairridge.fairness import MeanParity
 from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
 from fairridge.metrics import (
+    EVERYONE,
     Grouping,
+    GroupTable,
     decided_by,
     decision_gap,
     encoded_groupings,
@@ -40,6 +42,7 @@ from fairridge.metrics import (
     impact_ratios,
     shares_of_fit,
     total_ratios,
+    total_table,
 )
 from fairridge.models import FairBasis, Fit, SeparatedLevel, TrainingColumns
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
@@ -468,29 +471,32 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
 
 def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     """Keep the numbers that every model is described by, and what they mean between groups."""
-    classes, decided, groupings = training.response.classes, None, _groupings(training)
+    engine, groupings = training.engine, _groupings(training)
+    classes, encoding, n_classes = training.response.classes, training.design.sensitive.inner, 0
+    table: GroupTable | None = None
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
-    if classes is not None and not training.engine.on_device:
-        means = MeanParity().means(fit, totals=True)
-        encoding = training.design.sensitive.inner
-        decided = decided_by(fit, training.engine, len(classes), encoding, groupings, means)
+    if classes is not None and not engine.on_device:
+        means, n_classes = MeanParity().means(fit, totals=True), len(classes)
+        table = decided_by(fit, engine, n_classes, encoding, groupings, means)
+    elif groupings is not None and in_memory(engine):
+        table = total_table(fit, engine, groupings)
     shares = shares_of_fit(fit)
     differences = group_differences(fit, training.design.sensitive, training.n_rows)
-    if classes is not None and decided is not None:
+    if table is not None and classes is not None:
+        decided = table.columns(n_classes)
         shares["decision_gap"] = decision_gap(decided)
-        for label, ratio in zip(classes, impact_ratios(decided), strict=True):
-            differences[f"adverse_impact_ratio[{label}]"] = float(ratio)
+        for label, ratio in zip(classes, impact_ratios(decided).tolist(), strict=True):
+            differences[f"adverse_impact_ratio[{label}]"] = ratio
     model.dependence_ = _finite(shares)
     model.group_differences_ = _finite(differences)
-    engine, model.total_ratios_ = training.engine, {}
-    if groupings is not None and in_memory(engine):
-        n_products = len(training.design.sensitive.inner.products)
-        of_attributes = groupings[: len(groupings) - n_products]
-        model.total_ratios_ = total_ratios(fit, engine, of_attributes, classes)
+    model.total_ratios_ = {}
+    if table is not None and groupings is not None:
+        n_groups = len(groupings) - len(encoding.products)
+        model.total_ratios_ = total_ratios(table, n_groups, n_classes, classes)
 
 
 def _groupings(training: Training) -> list[Grouping] | None:
-    """Group the rows by each attribute, where that costs little beside the fit; None elsewhere.
+    """Group the rows by none and each attribute, where that costs little; None elsewhere.
 
     A least-squares fit needs no pass over the rows once they are summed, and passes over rows
     in files or on devices are expensive. Cox models predict no totals.
@@ -499,7 +505,8 @@ def _groupings(training: Training) -> list[Grouping] | None:
     if not in_memory(engine) or family.least_squares or family.reads == "times":
         return None
     pieces = (training.unmapped or engine.rows).sensitive
-    return encoded_groupings(pieces, training.design.sensitive.inner, engine.weights)
+    of_attributes = encoded_groupings(pieces, training.design.sensitive.inner, engine.weights)
+    return [Grouping.everyone(engine.n_rows, EVERYONE), *of_attributes]
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float]:

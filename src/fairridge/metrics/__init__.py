@@ -4,15 +4,7 @@ from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leak
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.bands import BINS, weighted_quantiles
 from fairridge.metrics.concordance import area_under_curve, concordance_index
-from fairridge.metrics.decisions import (
-    compared_shares,
-    decided_by,
-    decision_gap,
-    decision_table,
-    impact_ratios,
-)
 from fairridge.metrics.dependence import Dependence, dependence
 from fairridge.metrics.dependence_shares import (
     WORDS,
@@ -28,8 +20,21 @@ from fairridge.metrics.group_measures import (
     Correlation,
     GroupMeasures,
 )
-from fairridge.metrics.group_table import GroupTable
-from fairridge.metrics.groups import Grouping, encoded_groupings, groupings, sensitive_table
+from fairridge.metrics.group_table import (
+    GroupTable,
+    compared_shares,
+    decision_gap,
+    decision_table,
+    impact_ratios,
+)
+from fairridge.metrics.groups import (
+    BINS,
+    Grouping,
+    encoded_groupings,
+    groupings,
+    sensitive_table,
+    weighted_quantiles,
+)
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.measure import (
@@ -47,9 +52,11 @@ from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refi
 from fairridge.metrics.training_groups import (
     DIFFERENCES,
     EVERYONE,
+    decided_by,
     group_differences,
     shares_of_fit,
     total_ratios,
+    total_table,
 )
 from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
@@ -112,5 +119,6 @@ __all__ = [
     "share_of_means",
     "shares_of_fit",
     "total_ratios",
+    "total_table",
     "weighted_quantiles",
 ]

@@ -18,7 +18,6 @@ from fairridge.data import Table, as_table, warn_of_order
 from fairridge.metrics.adjusted import adjusted_differences, crossed_columns
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.bands import weighted_quantiles
 from fairridge.metrics.concordance import area_under_curve
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.distances import SortedScores
@@ -29,7 +28,7 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.group_table import GroupTable
-from fairridge.metrics.groups import Grouping, groupings, indicator_columns
+from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
     GivenKind,

@@ -7,8 +7,9 @@ same rows in memory. Distances between distributions need sorted scores, and sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -102,21 +103,15 @@ class GroupTable:
             self.squares + other.squares + between,
         )
 
-    def split(self) -> Iterator[GroupTable]:
-        """Yield a table for each attribute."""
-        start = 0
-        for attribute, labels in zip(self.attributes, self.labels, strict=True):
-            own = slice(start, start + len(labels))
-            start = own.stop
-            yield GroupTable(
-                (attribute,),
-                (labels,),
-                self.counts[own],
-                self.weights[own],
-                self.sizes[own],
-                self.means[:, own],
-                self.squares[:, own],
-            )
+    @property
+    def places(self) -> list[slice]:
+        """Where the groups of each attribute are."""
+        ends = list(accumulate(map(len, self.labels)))
+        return list(map(slice, [0, *ends], ends))
+
+    def columns(self, count: int) -> GroupTable:
+        """Return the first columns alone."""
+        return replace(self, means=self.means[:count], squares=self.squares[:count])
 
     def rates(self, column: int, confidence: float) -> list[Estimate]:
         """Return the share of rows of each group for which a column is true, after Wilson."""
@@ -134,6 +129,39 @@ class GroupTable:
         columns = [predicted, observed, error]
         variances = _quotient(self.squares[columns], self.weights)
         return total_estimates(self.means[columns], variances, self.sizes, confidence)
+
+
+def decision_table(
+    groupings: Sequence[Grouping], weight: Floats, decided: Integers, n_classes: int
+) -> GroupTable:
+    """Return the share of each group that is given each class, from 0."""
+    return GroupTable.of(groupings, weight, *(decided == k for k in range(n_classes)))
+
+
+def compared_shares(table: GroupTable) -> list[Floats]:
+    """Return the means of the groups of each attribute that has two groups of 30 rows or more."""
+    large = (table.counts >= SMALL_GROUP_ROWS) & (table.weights > 0.0)
+    compared = [table.means[:, own][:, large[own]] for own in table.places]
+    return [shares for shares in compared if shares.shape[1] > 1]
+
+
+def decision_gap(table: GroupTable) -> float:
+    """Return the largest difference between groups in the share of rows that are given a class.
+
+    NaN if no attribute has two groups of at least 30 rows.
+    """
+    gaps = [float(np.ptp(shares, axis=1).max()) for shares in compared_shares(table)]
+    return max(gaps, default=float("nan"))
+
+
+def impact_ratios(table: GroupTable) -> Floats:
+    """Return, for every class, the lowest share of a group that is given it over the highest.
+
+    The smallest over attributes; NaN if no row is given the class, or if there is no gap.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratios = [shares.min(axis=1) / shares.max(axis=1) for shares in compared_shares(table)]
+    return np.fmin.reduce(ratios) if ratios else np.full(len(table.means), np.nan)
 
 
 @dataclass(frozen=True)

@@ -14,21 +14,31 @@ variance of μ that S explains.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats
-from fairridge.data import Encoding, MappedEncoding
+from fairridge.data import Encoding, Indicators, MappedEncoding, Piece
 from fairridge.data.columns import CategoricalColumn
-from fairridge.engines import MemoryEngine, binary_columns
+from fairridge.engines import (
+    Engine,
+    MeanSums,
+    MemoryEngine,
+    binary_columns,
+    columns_in_threads,
+    in_memory,
+)
 from fairridge.fairness import MeanParity
 from fairridge.families.base import ClassFamily
-from fairridge.families.sums import PredictedMeans
+from fairridge.families.sums import MeansOfRows, PredictedMeans
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
-from fairridge.metrics.groups import Grouping
+from fairridge.metrics.groups import Bands, Grouping, ValueWeights, encoded_groupings
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.models import Fit
 
@@ -170,11 +180,16 @@ def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], 
     return numeric, levels[:, (levels[0] > 1e-12) & (levels[0] < 1.0 - 1e-12)]
 
 
+def total_table(fit: Fit, engine: MemoryEngine, groupings: Sequence[Grouping]) -> GroupTable:
+    """Sum what a model with means predicts, the response, and what it is more, by group."""
+    eta = _linear_predictor(engine, *_coefficients(fit))
+    return GroupTable.of(
+        groupings, engine.weights, *_total_columns(fit.family, eta, engine.response)
+    )
+
+
 def total_ratios(
-    fit: Fit,
-    engine: MemoryEngine,
-    groupings: Sequence[Grouping],
-    classes: Any = None,
+    table: GroupTable, n_groups: int, before: int = 0, classes: Any = None
 ) -> dict[str, dict[str, float]]:
     """Return Σ w predicted / Σ w observed of all training rows and of each group.
 
@@ -182,12 +197,12 @@ def total_ratios(
 
     Parameters
     ----------
-    fit : Fit
-        A model with means.
-    engine : MemoryEngine
-        All training rows.
-    groupings : sequence of Grouping
-        The groups by each attribute.
+    table : GroupTable
+        With all rows as the first group, and the columns of `total_table` last.
+    n_groups : int
+        How many attributes and, before them, all rows there are; crossed ones follow.
+    before : int
+        How many columns come before those of totals.
     classes : ndarray or None
         Labels of classes.
 
@@ -197,37 +212,170 @@ def total_ratios(
         `ratio`, and `low` and `high` of its 95 % interval (see `total_estimates`), by
         ``all rows`` and ``attribute: group``, followed by `` → class`` of several classes.
     """
-    predicted, observed = _totaled(fit, engine)
-    suffixes = [""] if predicted.shape[1] == 1 else [f" → {label}" for label in classes]
-    parts = [Grouping.everyone(len(predicted), EVERYONE), *groupings]
-    names = [EVERYONE, *(f"{g.attribute}: {label}" for g in groupings for label in g.labels)]
-    by_class = []
-    for p, o in zip(predicted.T, observed.T, strict=True):
-        table = GroupTable.of(parts, engine.weights, p, o, o - p)
-        by_class.append(table.totals(0, 1, 2, CONFIDENCE))
-    small = table.counts < SMALL_GROUP_ROWS
-    small[0] = False
+    starts = range(before, len(table.means), 3)
+    suffixes = [""] if len(starts) == 1 else [f" → {label}" for label in classes]
+    by_class = [table.totals(k, k + 1, k + 2, CONFIDENCE) for k in starts]
+    names = [
+        f"{attribute}: {label}" if attribute else label
+        for attribute, labels in zip(table.attributes[:n_groups], table.labels, strict=False)
+        for label in labels
+    ]
+    shown = table.counts >= SMALL_GROUP_ROWS
+    shown[0] = True
     return {
         f"{name}{suffix}": {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
-        for name, left_out, *ratios in zip(names, small, *by_class, strict=True)
+        for name, large, *ratios in zip(names, shown.tolist(), *by_class, strict=False)
         for suffix, ratio in zip(suffixes, ratios, strict=True)
-        if not left_out and np.isfinite(ratio.value)
+        if large and math.isfinite(ratio.value)
     }
 
 
-def _totaled(fit: Fit, engine: MemoryEngine) -> tuple[Floats, Floats]:
-    """Return predictions and observations, one column per outcome, in units of the largest."""
-    basis, family = fit.basis, fit.family
-    raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    eta = engine.scores(raw) + np.atleast_1d(fit.mean_intercept) - raw @ basis.center
-    eta = eta if engine.offset is None else eta + engine.offset[:, None]
-    response = engine.response[:, :1]
+def _coefficients(fit: Fit) -> tuple[Floats, Floats]:
+    """Return raw coefficients and intercepts of a model, of shape (m, q+p) and (m,)."""
+    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+    return raw, np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
+
+
+def _linear_predictor(engine: MemoryEngine, raw: Floats, intercept: Floats) -> Floats:
+    """Return η with the offset, of shape (n, m)."""
+    eta = engine.scores(raw) + intercept
+    return eta if engine.offset is None else eta + engine.offset[:, None]
+
+
+def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[Any]]:
+    """Return predictions, observations and their differences, three columns per outcome.
+
+    Numbers are in units of the largest.
+    """
+    response = response[:, :1]
     if family.reads == "numbers":
         predicted = family.mean(family.to_contrasts(eta.T).T)
         # Squares overflow otherwise, and ratios have no unit.
         unit = max(float(np.abs(each).max()) for each in (predicted, response)) or 1.0
-        return predicted / unit, response / unit
-    probability = cast(ClassFamily, family).probabilities(eta)
-    observed = response == np.arange(probability.shape[1])
-    one = slice(1 if probability.shape[1] == 2 else 0, None)
-    return probability[:, one], observed[:, one]
+        predicted, observed = predicted / unit, response / unit
+    else:
+        predicted = family.probabilities(eta)
+        one = slice(1 if predicted.shape[1] == 2 else 0, None)
+        observed = (response == np.arange(predicted.shape[1]))[:, one]
+        predicted = predicted[:, one]
+    columns: list[NDArray[Any]] = []
+    for p, o in zip(predicted.T, observed.T, strict=True):
+        columns += [p, o, o - p]
+    return columns
+
+
+# ---------------------------------------------------------------------- decisions
+
+
+@dataclass(frozen=True)
+class _Decide:
+    """Decides for the likeliest class of some rows; travels to where they are."""
+
+    family: ClassFamily
+    raw: Floats
+    intercept: Floats
+    n_classes: int
+    encoding: Encoding
+    bands: tuple[Bands, ...] = ()
+    groupings: Sequence[Grouping] | None = None  # if they are known
+    with_totals: bool = False  # whether the columns of totals follow those of decisions
+
+    def __call__(self, engine: MemoryEngine) -> GroupTable:
+        groupings = self.groupings
+        if groupings is None:
+            pieces = engine.rows.sensitive
+            groupings = encoded_groupings(pieces, self.encoding, engine.weights, self.bands)
+        eta = _linear_predictor(engine, self.raw, self.intercept)
+        decided = self.family.likeliest(eta)
+        columns = [decided == k for k in range(self.n_classes)]
+        if self.with_totals:
+            columns += _total_columns(self.family, eta, engine.response)
+        return GroupTable.of(groupings, engine.weights, *columns)
+
+
+@dataclass(frozen=True)
+class _DecideAndSum:
+    """Decides, and sums the means that the same model predicts."""
+
+    decide: _Decide
+    # Which means, where, and with how many columns; see `Engine.means`.
+    means: MeansOfRows
+    place: tuple[Floats, Floats, Floats]
+    beside: int | None
+
+    def __call__(self, engine: MemoryEngine) -> _Sums:
+        family = self.decide.family
+        sums = engine.means(family, self.means, *self.place, beside=self.beside)
+        return _Sums((self.decide(engine), sums))
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Several sums over rows, which add to those of other rows one by one."""
+
+    parts: tuple[GroupTable | MeanSums | ValueWeights, ...]
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(tuple(map(operator.add, self.parts, other.parts)))
+
+
+def decided_by(
+    fit: Fit,
+    engine: Engine,
+    n_classes: int,
+    encoding: Encoding,
+    groupings: Sequence[Grouping] | None = None,
+    means: MeansOfRows | None = None,
+) -> GroupTable:
+    """Decide for the likeliest class of every row, and count by group.
+
+    If groups of rows in memory are known, the columns of `total_table` follow. This takes one pass
+    over the rows, and one more to cut numeric attributes into groups.
+
+    Parameters
+    ----------
+    fit : Fit
+        The model.
+    engine : Engine
+        Where the rows are.
+    n_classes : int
+        Number of classes.
+    encoding : Encoding
+        How S is encoded.
+    groupings : sequence of Grouping, optional
+        The groups of rows in memory, if they are known.
+    means : MeansOfRows, optional
+        Means that will be asked of the model: if its rows have to be read for them, they are
+        summed in the same pass.
+    """
+    raw, intercept = _coefficients(fit)
+    known = groupings is not None
+    bands = () if known else bands_of(engine)
+    family = cast(ClassFamily, fit.family)
+    decide = _Decide(family, raw, intercept, n_classes, encoding, bands, groupings, known)
+    if means is None or in_memory(engine) or not fit.lacks(means, engine):
+        table: GroupTable = engine.sum_of(decide)
+        return table
+    table, sums = engine.sum_of(_DecideAndSum(decide, means, fit.place, fit.beside)).parts
+    fit.learn(means, sums)
+    return table
+
+
+def bands_of(engine: Engine) -> tuple[Bands, ...]:
+    """Return how numeric attributes are cut into groups, in one pass over an engine's rows."""
+    distributions: _Sums = engine.sum_of(_distributions, only_sensitive=True)
+    return tuple(cast(ValueWeights, values).bands() for values in distributions.parts)
+
+
+def _distributions(engine: MemoryEngine) -> _Sums:
+    """Count the values of the numeric columns of S."""
+    columns, weight = list(_numbers(engine.rows.sensitive)), engine.weights
+    each = columns_in_threads(lambda x: ValueWeights.of(x, weight), columns, len(weight))
+    return _Sums(tuple(each))
+
+
+def _numbers(pieces: Sequence[Piece]) -> Iterator[Floats]:
+    """Yield the numeric columns of some pieces."""
+    for piece in pieces:
+        if not isinstance(piece, Indicators):
+            yield from piece.values.T.astype(np.float64)

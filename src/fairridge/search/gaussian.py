@@ -378,26 +378,28 @@ def secular_roots(length: Length, targets: Floats, max_iter: int = 100) -> tuple
         return np.zeros_like(targets), np.ones(len(targets), dtype=bool)
     converged = (targets >= at_zero) | (targets == 0.0)
     roots[targets >= at_zero] = 0.0
-    low, high = np.zeros_like(targets), np.full_like(targets, np.inf)
     active = np.flatnonzero(~converged)
+    goals, here, done = targets[active], np.zeros(len(active)), np.zeros(len(active), dtype=bool)
+    low, high = here, np.full_like(here, np.inf)
     for _ in range(max_iter):
-        if not active.size:
+        if done.all():
             break
-        here = roots[active]
         size, slope = length(here)
-        excess = size / targets[active] - 1.0
+        excess = size / goals - 1.0
         # φ′ = −slope·φ.
         step = excess / -slope
-        low[active] = np.where(excess > 0.0, here, low[active])
-        high[active] = np.where(excess > 0.0, high[active], here)
-        roots[active] = _inside(here + step, low[active], high[active])
-        done = (np.abs(excess) <= 4.0 * EPS) | (np.abs(step) <= 2.0 * EPS * here)
-        converged[active[done]] = True
-        active = active[~done]
+        low = np.where(excess > 0.0, here, low)
+        high = np.where(excess > 0.0, high, here)
+        is_last = (np.abs(excess) <= 4.0 * EPS) | (np.abs(step) <= 2.0 * EPS * here)
+        here = np.where(done, here, _inside(here + step, low, high))
+        done |= is_last
+    roots[active], converged[active] = here, done
     return roots, converged
 
 
 def _inside(proposed: Floats, low: Floats, high: Floats) -> Floats:
     """Return proposed roots if they lie in their brackets, else one from inside these."""
-    outside = ~((proposed >= low) & (proposed <= high))
-    return np.where(outside, np.where(np.isinf(high), 10.0 * low, 0.5 * (low + high)), proposed)
+    inside = (proposed >= low) & (proposed <= high)
+    if inside.all():
+        return proposed
+    return np.where(inside, proposed, np.where(np.isinf(high), 10.0 * low, 0.5 * (low + high)))
