@@ -190,7 +190,8 @@ def _of_alike_rows(ordered: Floats, reached: Floats) -> list[tuple[Floats, Float
     deciles = ordered[:, places]
     # Numbers that do not occur twice have the same shares between their deciles.
     following = ordered[:, np.minimum(places + 1, len(reached) - 1)]
-    single = (following > deciles).all(axis=1) & (places[1:] > places[:-1]).all()
+    single = np.asarray((following > deciles).all(axis=1))
+    single &= (places[1:] > places[:-1]).all()
     between = _shares(reached[places], reached[-1])
     return [
         (edges, between) if alone else _between_deciles(column, reached)

@@ -491,8 +491,7 @@ def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
     model.group_differences_ = _finite(differences)
     model.total_ratios_ = {}
     if table is not None and groupings is not None:
-        n_groups = len(groupings) - len(encoding.products)
-        model.total_ratios_ = total_ratios(table, n_groups, n_classes, classes)
+        model.total_ratios_ = total_ratios(table, n_classes, classes)
 
 
 def _groupings(training: Training) -> list[Grouping] | None:

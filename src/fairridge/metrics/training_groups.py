@@ -189,7 +189,7 @@ def total_table(fit: Fit, engine: MemoryEngine, groupings: Sequence[Grouping]) -
 
 
 def total_ratios(
-    table: GroupTable, n_groups: int, before: int = 0, classes: Any = None
+    table: GroupTable, before: int = 0, classes: Any = None
 ) -> dict[str, dict[str, float]]:
     """Return Σ w predicted / Σ w observed of all training rows and of each group.
 
@@ -199,8 +199,6 @@ def total_ratios(
     ----------
     table : GroupTable
         With all rows as the first group, and the columns of `total_table` last.
-    n_groups : int
-        How many attributes and, before them, all rows there are; crossed ones follow.
     before : int
         How many columns come before those of totals.
     classes : ndarray or None
@@ -217,14 +215,14 @@ def total_ratios(
     by_class = [table.totals(k, k + 1, k + 2, CONFIDENCE) for k in starts]
     names = [
         f"{attribute}: {label}" if attribute else label
-        for attribute, labels in zip(table.attributes[:n_groups], table.labels, strict=False)
+        for attribute, labels in zip(table.attributes, table.labels, strict=True)
         for label in labels
     ]
     shown = table.counts >= SMALL_GROUP_ROWS
     shown[0] = True
     return {
         f"{name}{suffix}": {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
-        for name, large, *ratios in zip(names, shown.tolist(), *by_class, strict=False)
+        for name, large, *ratios in zip(names, shown.tolist(), *by_class, strict=True)
         for suffix, ratio in zip(suffixes, ratios, strict=True)
         if large and math.isfinite(ratio.value)
     }
