@@ -18,7 +18,7 @@ from scipy import sparse
 from fairridge._typing import Booleans, Floats, Integers
 
 # Evenly spaced rows whose medians tell where columns are, an odd number.
-TYPICAL_ROWS = 255
+TYPICAL_ROWS = 63
 # Rows of a slab that are compared at once, so that they stay in the cache.
 COMPARED_ROWS = 4096
 
