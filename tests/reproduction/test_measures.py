@@ -138,7 +138,7 @@ def test_gaps_between_groups():
     frame = pd.DataFrame({"sex": ["f", "m"] * 100, "age": np.arange(200.0), "x": 0.0})
     data = Data(frame, pd.Series(np.zeros(200)), ["sex", "age"])
     groups = attribute_groups(data)
-    assert [group.size for group in groups] == [2, 4]
+    assert [len(group.labels) for group in groups] == [2, 4]
     fold = Fold.of(data, np.arange(200), np.arange(200))
     by_sex, by_age = (
         np.where(frame["sex"] == "m", 1.0, -1.0),
