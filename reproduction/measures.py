@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 from fairridge.engines import Moments, PrecomputedRoot, triangular_factor
+from fairridge.fairness.scatter_shares import adjusted_share
 from fairridge.families import Binomial
 from fairridge.metrics import BINS, Grouping, decision_gap, decision_table
 from fairridge.search import Solution
-from fairridge.solvers.spectrum import adjusted_share, whitening
+from fairridge.solvers.spectrum import whitening
 from fairridge.validation.moments import no_rows
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions

@@ -5,6 +5,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
+from fairridge.fairness.equality_of_opportunity import response_variance
 from fairridge.models import factorize, fair_basis
 from fairridge.models.basis import _condition_of_triangle
 from fairridge.models.spaces import Coordinates
@@ -88,7 +89,7 @@ def test_the_response_variance_is_the_sequential_sum_of_squares(data):
     beta = np.array([1.0, -2.0, 0.5, 3.0])
     rest = y - y.mean() - centered @ np.linalg.lstsq(centered, y - y.mean(), rcond=None)[0]
     expected = np.cov(U @ beta, rest, ddof=0)[0, 1] ** 2 / rest.var()
-    np.testing.assert_allclose(basis.response_variance(beta), expected)
+    np.testing.assert_allclose(response_variance(basis, beta), expected)
 
 
 def test_a_condition_beyond_floating_point_is_infinite():

@@ -11,9 +11,10 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import Certifiable, Definition, is_variance_share, share
+from fairridge.fairness.scatter_shares import explained_by_sensitive
 from fairridge.families import Family
 from fairridge.models import Fit, Isolation
-from fairridge.solvers.spectrum import explained_by_sensitive, whitening
+from fairridge.solvers.spectrum import whitening
 
 
 @dataclass(frozen=True)

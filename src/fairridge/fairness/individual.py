@@ -109,12 +109,9 @@ class IndividualFairness(Definition):
         Forms are cubes of the response: in units of their own they overflow no earlier than
         the response does.
         """
-        change, back = fit.basis.sensitive.orthonormal()
-        rank = fit.basis.sensitive.rank  # the directions that follow treat all rows alike
-        M = self._form(fit, change)[:rank, :rank]
-        ours_at, free = (
-            (np.atleast_2d(a) @ back.T)[:, :rank] for a in (fit.alpha, fit.unconstrained().alpha)
-        )
+        S = fit.basis.sensitive
+        M = self._form(fit, S.to_orthonormal)
+        ours_at, free = (S.rotate(np.atleast_2d(a)) for a in (fit.alpha, fit.unconstrained().alpha))
         size, unit = _power_of_two(free), _power_of_two(M)
         # Over classes, if there are several, the forms add.
         ours, theirs = (

@@ -13,14 +13,10 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, MeanSums
 from fairridge.fairness.base import Certifiable, Definition, VarianceShare, Whole
 from fairridge.fairness.conditional import GivenControls
+from fairridge.fairness.scatter_shares import explained_by_sensitive
 from fairridge.families.sums import MeansOfRows
 from fairridge.models import FairBasis, Fit, PredictedModels
-from fairridge.solvers.spectrum import (
-    LENGTH_TOLERANCE,
-    block_diagonal,
-    explained_by_sensitive,
-    whitening,
-)
+from fairridge.solvers.spectrum import LENGTH_TOLERANCE, block_diagonal, whitening
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
 NOTHING = 1e-20

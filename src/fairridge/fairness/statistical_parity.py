@@ -13,10 +13,10 @@ from fairridge.arguments import check_flag
 from fairridge.engines import Engine
 from fairridge.fairness.base import Certifiable, VarianceShare, Whole, share
 from fairridge.fairness.conditional import GivenControls, share_of_predictor
+from fairridge.fairness.scatter_shares import explained_by_sensitive
 from fairridge.families import Family
 from fairridge.families.sums import any_arrays
 from fairridge.models import Fit, Isolation, PredictedModels
-from fairridge.solvers.spectrum import explained_by_sensitive
 
 Measure = Literal["variance", "deviance", "nagelkerke", "tjur"]
 MEASURES = ("variance", "deviance", "nagelkerke", "tjur")

@@ -1,5 +1,6 @@
 """Measures of accuracy and fairness."""
 
+from fairridge.fairness.scatter_shares import explained_by_sensitive, sequential_share
 from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leakage
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.audit import audit
@@ -58,7 +59,6 @@ from fairridge.metrics.training_groups import (
     total_ratios,
     total_table,
 )
-from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 __all__ = [
     "BINS",

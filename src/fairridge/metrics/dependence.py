@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.fairness.scatter_shares import explained_by_sensitive, sequential_share
 from fairridge.families.distances import Distance
 from fairridge.metrics.dependence_shares import scatter_of, without_rounding
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
-from fairridge.solvers.spectrum import explained_by_sensitive, sequential_share
 
 
 @dataclass(frozen=True)

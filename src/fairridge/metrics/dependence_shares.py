@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.solvers.spectrum import explained_by_sensitive
+from fairridge.fairness.scatter_shares import explained_by_sensitive
 
 # What the numbers are called wherever they are shown.
 WORDS = {

@@ -13,12 +13,12 @@ from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
 from fairridge.fairness.base import Whole
 from fairridge.fairness.means import MeanShare
+from fairridge.fairness.scatter_shares import sequential_share
 from fairridge.families import Family
 from fairridge.metrics.dependence_shares import scatter_of, share_explained
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import Judged, explained_share, loss_share
-from fairridge.solvers.spectrum import sequential_share
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -34,7 +33,6 @@ from fairridge.engines import Engine, Moments, binary_columns, triangular_factor
 from fairridge.solvers.spectrum import (
     CONDITION_LIMIT,
     EPS,
-    RANK_TOLERANCE,
     TINY,
     Spectrum,
     lengths,
@@ -241,30 +239,6 @@ class FairBasis:
         """VAR(Uβ), for one β or for several."""
         return self.predictors.quadratic(beta) / self.weight
 
-    def response_variance(self, beta: Floats) -> Any:
-        """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥).
-
-        With several linear predictors or targets, the trace of that matrix; of several models,
-        of shape (L, K, p), one number each.
-        """
-        size = np.sqrt(np.diag(self.target_scatter))
-        unit = np.where(size > 0.0, size, 1.0)
-        rounding = np.sqrt(self.weight) * self.target_rounding / unit
-        fitted = self.predictors.rotate(np.atleast_2d(beta))
-        cross = fitted @ (self.on_predictors / unit)
-        # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
-        size = np.linalg.norm(fitted, axis=-1, keepdims=True)
-        cross = np.where(np.abs(cross) > rounding * size, cross, 0.0)
-        total = self.on_predictors.T @ self.on_predictors + self.residual
-        values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
-        # S may explain all of y, and columns of classes sum to one: what remains is rounding.
-        # One target is a length, which has the digits of the rows; an eigenvalue of several has
-        # half as many.
-        one = len(unit) == 1
-        varies = values > (rounding**2 if one else RANK_TOLERANCE)
-        explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
-        return explained.sum(axis=(-2, -1)) / self.weight
-
     @cached_property
     def target_rounding(self) -> Floats:
         """What rounding of y and S can leave of each target where S explains it, in its unit."""
@@ -273,8 +247,7 @@ class FairBasis:
         center, unit = self.center_sensitive, np.sqrt(self.sensitive.squares() / self.weight)
         unit = np.where(unit > 0.0, unit, 1.0)
         noise = rounding_noise(np.append(center, self.center_targets), np.append(unit, spread))
-        S, q = self.sensitive, len(center)
-        slopes = S.vectors / np.sqrt(S.eigenvalues) @ self.on_sensitive / S.scale[:, None]
+        slopes, q = self.sensitive.to_orthonormal @ self.on_sensitive, len(center)
         return noise[q:] * spread + (noise[:q] * unit) @ np.abs(slopes)
 
     @property

@@ -56,7 +56,7 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
         weight=basis.weight,
         mean=float(basis.center_targets[0]),
         B=basis.B,
-        rotations=(_rotation(basis.sensitive), _rotation(basis.predictors)),
+        rotations=(basis.sensitive.to_orthonormal, basis.predictors.to_orthonormal),
         of_sensitive=np.array(shrunk),
         of_predictors=eigenvalues
         / (eigenvalues + [model.settings.predictor_penalty for model, _ in fits]),
@@ -76,11 +76,6 @@ def _shrinkage(spectrum: Spectrum, penalty: Penalty, lambda_: float) -> Floats:
         for direction in np.eye(spectrum.rank)
     ]
     return np.array(columns).reshape(spectrum.rank, spectrum.rank).T
-
-
-def _rotation(spectrum: Spectrum) -> Floats:
-    """Return T with ZT = P, the orthonormal columns, for centered columns Z."""
-    return spectrum.vectors / np.sqrt(spectrum.eigenvalues) / spectrum.scale[:, None]
 
 
 @dataclass(frozen=True)

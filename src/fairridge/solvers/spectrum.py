@@ -3,7 +3,7 @@
 And small factors and triangular systems: LAPACK's routine for several right-hand
 sides wakes all threads whatever the size, which on a busy machine took 20 ms for a
 system of 5 equations, against 2 µs here; and numpy's QR of five columns takes 33 µs,
-LAPACK's 7. And what a block explains of others: shares from scatter matrices alone.
+LAPACK's 7.
 """
 
 from __future__ import annotations
@@ -61,15 +61,10 @@ class Spectrum:
         """Number of directions with variance."""
         return len(self.eigenvalues)
 
-    def orthonormal(self) -> tuple[Floats, Floats]:
-        """Return a change of columns T with TᵀZᵀZT = I, and its inverse; b becomes T⁻¹b.
-
-        Directions of zero variance come last, and keep their length.
-        """
-        others = np.linalg.svd(self.vectors)[0][:, self.rank :]
-        roots = np.append(np.sqrt(self.eigenvalues), np.ones(others.shape[1]))
-        A = np.hstack([self.vectors, others])
-        return A / roots / self.scale[:, None], (A * roots * self.scale[:, None]).T
+    @cached_property
+    def to_orthonormal(self) -> Floats:
+        """T with ZT = P, for original columns Z, of shape (k, rank)."""
+        return self.vectors / np.sqrt(self.eigenvalues) / self.scale[:, None]
 
     def original(self, standardized: Floats) -> Floats:
         """Bring coefficients (last axis) from scaled columns to the original ones."""
@@ -299,25 +294,16 @@ def small_qr(Y: Floats) -> tuple[Floats, Floats]:
     return lapack.dorgqr(packed[:, :k], tau)[0], packed[:k]
 
 
-def solve_lower(L: Floats, right: Floats, *, transposed: bool = False) -> Floats:
-    """Solve Lx = right, or Lᵀx = right, for a lower triangular L."""
-    return _solved(L, right, lower=1, transposed=transposed)
-
-
 def solve_upper(R: Floats, right: Floats, *, transposed: bool = False) -> Floats:
     """Solve Rx = right, or Rᵀx = right, for an upper triangular R."""
-    return _solved(R, right, lower=0, transposed=transposed)
-
-
-def _solved(triangle: Floats, right: Floats, *, lower: int, transposed: bool) -> Floats:
-    if not triangle.size:
+    if not R.size:
         return np.zeros(right.shape)
-    if not np.diag(triangle).all():
+    if not np.diag(R).all():
         raise np.linalg.LinAlgError("a triangular matrix is singular.")
     if right.ndim == 1:
-        x: Floats = blas.dtrsv(triangle, right, lower=lower, trans=int(transposed))
+        x: Floats = blas.dtrsv(R, right, trans=int(transposed))
     else:
-        x = blas.dtrsm(1.0, triangle, right, lower=lower, trans_a=int(transposed))
+        x = blas.dtrsm(1.0, R, right, trans_a=int(transposed))
     return x
 
 
@@ -351,77 +337,6 @@ def solve_definite(H: Floats, b: Floats) -> Floats:
 def is_definite(H: Floats) -> bool:
     """Whether a matrix has a Cholesky factor, which costs much less than its eigenvalues."""
     return not lapack.dpotrf(H)[1]
-
-
-def explained_by_sensitive(scatter: Floats, q: int, m: int, n_rows: int | None = None) -> float:
-    """R² of scores regressed on S; adjusted if the number of rows is given.
-
-    Parameters
-    ----------
-    scatter : ndarray of shape (q+m+t, q+m+t)
-        Centered scatter of [S, η, y]: q, m and t columns.
-    q, m : int
-        Columns of S and of the scores η.
-    n_rows : int, optional
-        Rows that the scatter is of, if the model was not fitted to them: R² is
-        adjusted for chance then; see `adjusted_share`.
-
-    Returns
-    -------
-    float
-        0 for constant scores; NaN if the rows are too few to adjust.
-    """
-    inverse, rank = _inverse(scatter[:q, :q])
-    cross = scatter[:q, q : q + m]
-    total = float(np.trace(scatter[q : q + m, q : q + m]))
-    share = float(np.sum(cross * (inverse @ cross))) / total if total > 0.0 else 0.0
-    if n_rows is None:
-        return share
-    adjusted = adjusted_share(share, n_rows, rank)
-    return 0.0 if total <= 0.0 and not np.isnan(adjusted) else adjusted
-
-
-def adjusted_share(share: float, n_rows: int, rank: int) -> float:
-    """Adjust R² for chance: 1 − (1 − R²)(n − 1)/(n − q − 1).
-
-    In n rows that have nothing to do with S, R² on S is q/(n − 1) on average;
-    its adjusted value is 0 on average, and can be negative.
-
-    Parameters
-    ----------
-    share : float
-        R².
-    n_rows : int
-        n, the number of rows, whatever their weights.
-    rank : int
-        q, the rank of S in those rows.
-
-    Returns
-    -------
-    float
-        NaN if n ≤ q + 1: then S explains any scores.
-    """
-    degrees = n_rows - rank - 1
-    return 1.0 - (1.0 - share) * (n_rows - 1) / degrees if degrees > 0 else float("nan")
-
-
-def sequential_share(scatter: Floats, q: int, m: int) -> float:
-    """Share of S in what S and then y explain of η (equality of opportunity)."""
-    if float(np.trace(scatter[q : q + m, q : q + m])) <= 0.0:
-        return 0.0
-    cross = scatter[:q, q:]
-    explained = cross.T @ _inverse(scatter[:q, :q])[0] @ cross
-    residual = scatter[q:, q:] - explained
-    first = float(np.trace(explained[:m, :m]))
-    of_y = residual[:m, m:] @ _inverse(residual[m:, m:])[0] @ residual[m:, :m]
-    both = first + float(np.trace(of_y))
-    return first / both if both > 0.0 else 0.0
-
-
-def _inverse(scatter: Floats) -> tuple[Floats, int]:
-    """Return the pseudo-inverse, and the rank, in units in which every column has variance one."""
-    root = whitening(scatter)
-    return root.T @ root, len(root)
 
 
 def whitening(scatter: Floats) -> Floats:

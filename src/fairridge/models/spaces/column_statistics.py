@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -32,12 +31,6 @@ class ColumnStatistics:
     span: Floats  # orthonormal columns with the span of W^½[1, S], of shape (n, 1 + rank)
     standardize: bool  # whether penalties see columns divided by their standard deviations
 
-    @cached_property
-    def to_B(self) -> Floats:
-        """B of a predictor from its products with the span of S, of shape (q, rank)."""
-        S = self.sensitive
-        return S.vectors / np.sqrt(S.eigenvalues) / S.scale[:, None]
-
     def decorrelated(
         self, place: slice, outside: Floats, along: Floats
     ) -> tuple[Floats, Floats, Floats]:
@@ -55,14 +48,15 @@ class ColumnStatistics:
         along : ndarray
             Their products with the span of S.
         """
-        q = len(self.to_B)
+        to_B = self.sensitive.to_orthonormal
+        q = len(to_B)
         X = slice(q + place.start, q + place.stop)
         unit = self.scale[X]
         spread, total = (
             np.sqrt(np.maximum(squares, 0.0) / self.weight) / unit
             for squares in (outside, self.squares[X])
         )
-        from_sensitive = (self.noise * self.scale)[:q] @ np.abs(self.to_B @ along) / unit
+        from_sensitive = (self.noise * self.scale)[:q] @ np.abs(to_B @ along) / unit
         noise = self.noise[X] + from_sensitive
         used = spread > noise * np.maximum(total, 1.0)
         scale = np.where(used, spread, 1.0) * unit if self.standardize else np.ones(len(unit))
@@ -72,7 +66,7 @@ class ColumnStatistics:
         self, targets: Floats, predictors: Spectrum, left: Floats, along: Floats
     ) -> FairBasis:
         """Return S and U, given orthonormal columns that the response is projected on."""
-        q, last = len(self.to_B), len(self.mean) - targets.shape[1]
+        q, last = len(self.sensitive.scale), len(self.mean) - targets.shape[1]
         response, P = (targets - self.mean[last:]) * self.root_weight, self.span[:, 1:]
         on_sensitive = P.T @ response
         response -= P @ on_sensitive
@@ -83,7 +77,7 @@ class ColumnStatistics:
             center_sensitive=self.mean[:q],
             center_predictors=self.mean[q:last],
             center_targets=self.mean[last:],
-            B=self.to_B @ along,
+            B=self.sensitive.to_orthonormal @ along,
             sensitive=self.sensitive,
             predictors=predictors,
             on_sensitive=on_sensitive,

@@ -122,7 +122,7 @@ def _space_of(factor: Factor, q: int, bound: Bound, allowed: Booleans) -> Predic
         unit = scale_S / (factor.weight - 1.0)
     outside = N.T @ response
     return PredictorSpace(
-        spectrum.vectors / np.sqrt(spectrum.eigenvalues) / scale_X[:, None],
+        spectrum.to_orthonormal,
         P.T @ response,
         float(outside @ outside),
         P.T @ (np.where(varies, S, 0.0) * unit),
