@@ -12,13 +12,13 @@ with γ, and are eliminated. No matrix is formed but that of T.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
 
 from fairridge._typing import Floats
 from fairridge.models.spaces.sparse_columns import SparseColumns
-from fairridge.solvers.conjugate_gradients import conjugate_gradients
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,21 @@ class SparseModel:
         return relative_length(self.gradient / self.diagonal, self.gamma)
 
     def newton_step(self, *, tol: float, most: int) -> tuple[Floats, int]:
-        """Return Δ, of shape (p, m), and how many products with V and Vᵀ it took."""
-        product = partial(self._product, *self._of_span())
-        return conjugate_gradients(product, -self.gradient, self.diagonal, tol=tol, most=most)
+        """Return Δ, of shape (p, m), and how many products with V and Vᵀ it took.
+
+        Conjugate gradients are preconditioned by the diagonal, and stop where the residual has
+        the length `tol`, relative to the gradient.
+        """
+        (curved, inverse), unit, counts = self._of_span(), np.sqrt(self.diagonal), list[int]()
+
+        def product(direction: Floats) -> Floats:
+            counts.append(1)
+            along = self._product(curved, inverse, direction.reshape(unit.shape) / unit)
+            return (along / unit).ravel()
+
+        system = LinearOperator((unit.size, unit.size), matvec=product, dtype=np.float64)
+        step, _ = cg(system, -(self.gradient / unit).ravel(), rtol=tol, maxiter=most)
+        return step.reshape(unit.shape) / unit, len(counts)
 
     def _of_span(self) -> tuple[Floats, Floats]:
         """Return HᵀCH of the span H of [1, S], and (TᵀCT + K)⁻¹, of shapes (sm, sm), (tm, tm)."""
