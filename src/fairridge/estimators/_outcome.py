@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
@@ -28,6 +29,7 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.export import LinearForm, fingerprint
+from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.fairness import MeanParity
 from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
@@ -44,7 +46,7 @@ from fairridge.metrics import (
     total_ratios,
     total_table,
 )
-from fairridge.models import FairBasis, Fit, SeparatedLevel, TrainingColumns
+from fairridge.models import FairBasis, Fit, SeparatedLevel
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition
 from fairridge.sources.stream import sample_of
@@ -101,7 +103,7 @@ def check_columns(
 
 def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
     """Warn of numbers that are almost linear combinations of other columns."""
-    inflation = basis.inflation
+    inflation = _inflation(basis)
     if inflation is None:
         return
     numbers = [k for k, given in enumerate(X.as_given) if given]
@@ -115,6 +117,24 @@ def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
             "predictor_penalty.",
             DataWarning,
         )
+
+
+def _inflation(basis: FairBasis) -> Floats | None:
+    """Return the variance inflation factor of every predictor: 1/(1 − R²) on S and all others.
+
+    VAR(x)·n·[(UᵀU)⁻¹]ⱼⱼ, as U is X without what S explains; infinity for columns that are
+    linear combinations of others. None if U is given
+    controls, or has many more columns than directions.
+    """
+    wide = 2 * basis.predictors.rank < len(basis.center_predictors)
+    unknown = wide or len(basis.given_columns) > 0
+    inverse = None if unknown else basis.predictors.inverse_diagonal()
+    if inverse is None:
+        return None
+    squares = basis.weight * basis.deviations[len(basis.center_sensitive) :] ** 2
+    found = np.maximum(squares * inverse, 1.0)
+    found[list(basis.predictors.dependent)] = np.inf
+    return found
 
 
 def _check_ranks(basis: FairBasis, design: Design, n_rows: int, *, advice: str | None) -> None:
@@ -430,14 +450,50 @@ def store_solution(
     null = problem.null_deviance
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
-    if basis.inflation is not None:
-        model.variance_inflation_ = basis.inflation
-    model._training = TrainingColumns.of(basis, fit)
+    inflation = _inflation(basis)
+    if inflation is not None:
+        model.variance_inflation_ = inflation
+    model._training = _training_columns(basis, fit)
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)
     model._text_styles = ()  # the styles of an earlier file do not apply
     _store_dependence(model, training, fit)
     model.n_iter_ = problem.engine.passes
+
+
+def _training_columns(basis: FairBasis, fit: Fit) -> TrainingColumns:
+    """Return moments of the training data from the small matrices of a fit."""
+    S, U, B, n = basis.sensitive, basis.predictors, basis.B, basis.weight
+    S_y, U_y = S.products(basis.on_sensitive), U.products(basis.on_predictors)
+    return TrainingColumns(
+        n,
+        np.concatenate([basis.center, basis.center_targets]),
+        np.append(basis.deviations, np.sqrt(np.diag(basis.target_scatter) / n)),
+        S.scatter() / n,
+        B,
+        np.concatenate([S_y, B.T @ S_y + U_y]) / n,
+        fit.predictor_variance,
+        None if fit.given is None else _controlled_columns(fit.given),
+    )
+
+
+def _controlled_columns(fit: Fit) -> ControlledColumns:
+    """Return the same of residuals on controls."""
+    basis: Any = fit.basis
+    nothing = np.zeros_like(fit.alpha), np.zeros_like(fit.beta)
+    zeta = nothing[1].copy()
+    zeta[..., basis.controls] = fit.beta[..., basis.controls]
+    return ControlledColumns(
+        tuple(basis.others.tolist()),
+        np.atleast_2d(fit.alpha),
+        np.atleast_2d(fit.beta)[:, basis.others],
+        basis.sensitive.scatter() / basis.weight,
+        basis.B,
+        basis.predictor_deviations,
+        fit.predictor_variance,
+        np.atleast_2d(basis.raw_coefficients(fit.alpha, nothing[1])),
+        np.atleast_2d(basis.raw_coefficients(nothing[0], zeta)),
+    )
 
 
 def _moments(training: Training, problem: Problem) -> Moments | None:

@@ -20,8 +20,8 @@ from fairridge.data.annotations import require_annotated
 from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
+from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.inference import Certificate
-from fairridge.models import ControlledColumns, TrainingColumns
 
 # Arrays of these kinds can be saved: booleans, integers and floats; strings, objects like strings.
 NUMERIC_KINDS = "biuf"

@@ -21,8 +21,8 @@ from fairridge.data.columns import (
     NumericColumn,
     for_sensitive,
 )
+from fairridge.export.training import TrainingColumns
 from fairridge.families.base import Link, modeled_class
-from fairridge.models import TrainingColumns
 
 # What is done with models of intersections; the rest needs a sum over single columns.
 WITH_PRODUCTS = ("Monitor", "attribution", "proxies", "save", "to_sql")

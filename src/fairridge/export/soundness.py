@@ -13,8 +13,8 @@ from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
+from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.families import Multinomial
-from fairridge.models import ControlledColumns, TrainingColumns
 
 Level = str | bool | int | float
 

@@ -1,14 +1,57 @@
-"""The fingerprint of training data."""
+"""What is kept of the training data for explanations and files, and their fingerprint."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import dataclass
 
 import numpy as np
 
+from fairridge._typing import Floats
 from fairridge.data import Design, Encoding, MappedEncoding
-from fairridge.models import TrainingColumns
+
+
+@dataclass(frozen=True)
+class ControlledColumns:
+    """S and the predictors that are no controls, less what controls explain of them.
+
+    With tildes for these residuals, η = c + Cζ + S̃α + Ũβ and Ũ = X̃ − S̃B.
+    """
+
+    others: tuple[int, ...]  # positions of these predictors in X
+    alpha: Floats  # of shape (m, q)
+    beta: Floats  # of shape (m, k)
+    covariance: Floats  # of S̃, of shape (q, q)
+    B: Floats  # of shape (q, k)
+    deviation: Floats  # of X̃, of shape (k,)
+    predictor_variance: float  # VAR(Ũβ), summed over classes
+    # Coefficients on [S, X] of S̃α, and of Cζ, of shape (m, q+p).
+    of_sensitive: Floats
+    of_controls: Floats
+
+
+@dataclass(frozen=True)
+class TrainingColumns:
+    """Moments of the training data, as far as explanations and files need them."""
+
+    weight: float  # sum of the weights
+    # Means and standard deviations of [S, X, y], with y as m columns of numbers, of shape
+    # (q+p+m,).
+    center: Floats
+    deviation: Floats
+    covariance: Floats  # covariance of S, of shape (q, q)
+    B: Floats  # coefficients of X on S, of shape (q, p)
+    with_response: Floats  # covariances of [S, X] with y, of shape (q+p, m)
+    predictor_variance: float  # VAR(Uβ), summed over classes
+    given: ControlledColumns | None = None  # the same given controls; None without controls
+
+    def terms(self, alpha: Floats) -> tuple[Floats, Floats]:
+        """Return coefficients on [S, X] of what S adds, and of the controls alone."""
+        if self.given is not None:
+            return self.given.of_sensitive, self.given.of_controls
+        of_sensitive = np.pad(alpha, ((0, 0), (0, self.B.shape[1])))
+        return of_sensitive, np.zeros_like(of_sensitive)
 
 
 def fingerprint(training: TrainingColumns, design: Design, n_rows: int) -> str:

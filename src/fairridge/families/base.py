@@ -139,6 +139,11 @@ class Family(ABC):
         """
         return self
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a parameter that `completed` estimates."""
+        return False
+
     def completed(self, free: FreeModels) -> Family:
         """Return the family with its open parameters estimated from the rows.
 

@@ -117,6 +117,11 @@ class NegativeBinomial(LogLink):
 
     # ------------------------------------------------------------- estimating κ
 
+    @property
+    def is_open(self) -> bool:
+        """Whether κ is to be estimated."""
+        return self.dispersion is None
+
     def completed(self, free: FreeModels) -> NegativeBinomial:
         """Return the family with κ estimated.
 

@@ -2,11 +2,9 @@
 
 from fairridge.models.basis import FairBasis, factorize, fair_basis
 from fairridge.models.fit import (
-    ControlledColumns,
     Fit,
     PredictedModels,
     Separation,
-    TrainingColumns,
 )
 from fairridge.models.isolation import (
     Isolation,
@@ -16,14 +14,12 @@ from fairridge.models.isolation import (
 )
 
 __all__ = [
-    "ControlledColumns",
     "FairBasis",
     "Fit",
     "Isolation",
     "PredictedModels",
     "SeparatedLevel",
     "Separation",
-    "TrainingColumns",
     "drop_separated",
     "factorize",
     "fair_basis",

@@ -1,4 +1,4 @@
-"""One model at one λ, as a fairness definition sees it, and what is kept of its columns."""
+"""One model at one λ, as a fairness definition sees it."""
 
 from __future__ import annotations
 
@@ -326,83 +326,6 @@ class DevianceOfRows(FamilyFunction):
             return np.array([float(self.family.deviance_terms(y, eta, weight, 0).deviance)])
         deviance = weight @ self.family.unit_deviance(y[:, 0], eta[:, 0], self.log_size)
         return np.array([float(deviance)])
-
-
-@dataclass(frozen=True)
-class ControlledColumns:
-    """S and the predictors that are no controls, less what controls explain of them.
-
-    With tildes for these residuals, η = c + Cζ + S̃α + Ũβ and Ũ = X̃ − S̃B.
-    """
-
-    others: tuple[int, ...]  # positions of these predictors in X
-    alpha: Floats  # of shape (m, q)
-    beta: Floats  # of shape (m, k)
-    covariance: Floats  # of S̃, of shape (q, q)
-    B: Floats  # of shape (q, k)
-    deviation: Floats  # of X̃, of shape (k,)
-    predictor_variance: float  # VAR(Ũβ), summed over classes
-    # Coefficients on [S, X] of S̃α, and of Cζ, of shape (m, q+p).
-    of_sensitive: Floats
-    of_controls: Floats
-
-    @classmethod
-    def of(cls, fit: Fit) -> ControlledColumns:
-        """Take them from the small matrices of a fit in residuals on controls."""
-        basis: Any = fit.basis
-        nothing = np.zeros_like(fit.alpha), np.zeros_like(fit.beta)
-        zeta = nothing[1].copy()
-        zeta[..., basis.controls] = fit.beta[..., basis.controls]
-        return cls(
-            tuple(basis.others.tolist()),
-            np.atleast_2d(fit.alpha),
-            np.atleast_2d(fit.beta)[:, basis.others],
-            basis.sensitive.scatter() / basis.weight,
-            basis.B,
-            basis.predictor_deviations,
-            fit.predictor_variance,
-            np.atleast_2d(basis.raw_coefficients(fit.alpha, nothing[1])),
-            np.atleast_2d(basis.raw_coefficients(nothing[0], zeta)),
-        )
-
-
-@dataclass(frozen=True)
-class TrainingColumns:
-    """Moments of the training data, as far as explanations and files need them."""
-
-    weight: float  # sum of the weights
-    # Means and standard deviations of [S, X, y], with y as m columns of numbers, of shape
-    # (q+p+m,).
-    center: Floats
-    deviation: Floats
-    covariance: Floats  # covariance of S, of shape (q, q)
-    B: Floats  # coefficients of X on S, of shape (q, p)
-    with_response: Floats  # covariances of [S, X] with y, of shape (q+p, m)
-    predictor_variance: float  # VAR(Uβ), summed over classes
-    given: ControlledColumns | None = None  # the same given controls; None without controls
-
-    def terms(self, alpha: Floats) -> tuple[Floats, Floats]:
-        """Return coefficients on [S, X] of what S adds, and of the controls alone."""
-        if self.given is not None:
-            return self.given.of_sensitive, self.given.of_controls
-        of_sensitive = np.pad(alpha, ((0, 0), (0, self.B.shape[1])))
-        return of_sensitive, np.zeros_like(of_sensitive)
-
-    @classmethod
-    def of(cls, basis: FairBasis, fit: Fit) -> TrainingColumns:
-        """Take them from the small matrices of a fit."""
-        S, U, B, n = basis.sensitive, basis.predictors, basis.B, basis.weight
-        S_y, U_y = S.products(basis.on_sensitive), U.products(basis.on_predictors)
-        return cls(
-            n,
-            np.concatenate([basis.center, basis.center_targets]),
-            np.append(basis.deviations, np.sqrt(np.diag(basis.target_scatter) / n)),
-            S.scatter() / n,
-            B,
-            np.concatenate([S_y, B.T @ S_y + U_y]) / n,
-            fit.predictor_variance,
-            None if fit.given is None else ControlledColumns.of(fit.given),
-        )
 
 
 @dataclass(frozen=True)

@@ -212,26 +212,9 @@ def _needs_matrices(family: Family, definition: Definition, settings: ModelSetti
         return "leave confidence out, or use fewer columns: a certificate needs products"
     if definition.penalizes_means and not (family.least_squares and not settings.each):
         return f"use another definition, or fewer columns: {definition.name!r} needs products"
-    if _is_open(family):
+    if family.is_open:
         return f"give the {family.name} family its dispersion: to estimate it needs products"
     return ""
-
-
-def _is_open(family: Family) -> bool:
-    """Whether a family has a parameter that is estimated first."""
-
-    def ask(_: Family) -> Any:
-        raise _OpenError
-
-    try:
-        family.completed(ask)
-    except _OpenError:
-        return True
-    return False
-
-
-class _OpenError(Exception):
-    """A family asked for a model to estimate its parameter at."""
 
 
 # ------------------------------------------------------------------ what names mean

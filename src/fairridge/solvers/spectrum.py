@@ -86,7 +86,7 @@ class Spectrum:
 
     def inverse_diagonal(self) -> Floats | None:
         """Diagonal of (ZᵀZ)⁻¹ of the original columns; of its pseudo-inverse if collinear."""
-        return (self.vectors**2 / self.eigenvalues).sum(axis=1) / self.scale**2
+        return np.asarray((self.to_orthonormal**2).sum(axis=1))
 
     def products(self, projection: Floats) -> Floats:
         """Zᵀy of the original columns, for a projection Pᵀy of shape (rank,) or (rank, m)."""

@@ -23,7 +23,7 @@ from fairridge.metrics import (
     proxy_terms,
 )
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.models import ControlledColumns, Fit
+from fairridge.models import Fit
 from fairridge.reports.html import ScoreTerm, Scoring, Term
 from fairridge.search import PenalizedProblem
 from fairridge.validation.report.case import Case
@@ -96,8 +96,8 @@ def proxies_of(free: Fit, training: Training) -> Proxies:
     basis, (owners, names) = fit.basis, _owners(training.design.predictors)
     beta, deviation = np.atleast_2d(fit.beta), basis.predictor_deviations
     if free.given is not None:
-        others = ControlledColumns.of(free.given).others
-        beta, owners = beta[:, list(others)], [owners[j] for j in others]
+        others = free.given.basis.others.tolist()  # type: ignore[attr-defined]
+        beta, owners = beta[:, others], [owners[j] for j in others]
     kept = list(dict.fromkeys(owners))
     return proxy_terms(
         basis.sensitive.scatter() / basis.weight,
