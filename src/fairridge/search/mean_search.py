@@ -293,10 +293,14 @@ class MeanSearch(BoundSearch):
         else:
             # Next to the null model means are linear in the scores, and their variance is
             # proportional to what the deviance falls by: with the factor of scores that S explains.
-            bent = local.rates.max() * (local.moves @ point.hessian @ local.moves.T)
+            # Under a large λ all that is left may be nearly nothing, the share of which has digits
+            # only if the moves are added up first.
+            most = local.rates.max()
 
             def variance(along: Floats) -> Floats:
-                return np.maximum(((along @ bent) * along).sum(axis=1), 1e-300)
+                changes = along @ local.moves
+                falls = ((changes @ point.hessian) * changes).sum(axis=1)
+                return np.maximum(most * falls, 1e-300)
 
         def share(lambdas: Floats) -> Floats:
             explained = (local.remaining(lambdas) ** 2).sum(axis=1)
