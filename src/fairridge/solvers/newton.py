@@ -61,8 +61,8 @@ LARGE_STEP = 1e-2
 # Parts of the typical curvature that damp a step: the first, the factor to the next, the last.
 LEAST_DAMPING, MORE_DAMPING, MOST_DAMPING = 1e-7, 10.0, 100.0
 # A step that fails is shortened by a factor. One that keeps this part of its promise may be
-# followed by one that is longer by it; and steps shorter than this lead nowhere.
-SHORTER, KEPT_PROMISE, LEAST_RADIUS = 0.25, 0.5, 1e-9
+# followed by one that is longer by another; and steps shorter than this lead nowhere.
+SHORTER, KEPT_PROMISE, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def minimize(
             continue
         before = left if exact else np.inf
         if 2.0 * gain > KEPT_PROMISE * step.decrease:
-            radius = max(radius, length / SHORTER)
+            radius = max(radius, LONGER * length)
         point = trial
         if exact and not slow:
             continue
