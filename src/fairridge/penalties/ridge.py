@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.solvers import Spectrum, shrinking_length
+from fairridge.solvers import Spectrum
 
 
 @dataclass(frozen=True)
@@ -58,3 +58,22 @@ class Ridge:
         """Return ‖Sα(λ)‖, Sα(λ) = (lᵢcᵢ/(lᵢ+λ))ᵢ, and the derivative of its logarithm."""
         rates = 1.0 / (spectrum.eigenvalues + lambda_[:, None])
         return shrinking_length(spectrum.eigenvalues * rates * projection, rates)
+
+
+def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
+    """Length of a vector whose parts shrink, and the derivative of its logarithm.
+
+    Squares of the parts may be too small to be numbers; their ratios are not.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (m, k)
+        One vector per row.
+    rates : ndarray of shape (m, k)
+        −d log partⱼ/dλ.
+    """
+    largest = np.abs(parts).max(axis=1, initial=0.0)
+    shares = (parts / np.where(largest > 0.0, largest, 1.0)[:, None]) ** 2
+    total = shares.sum(axis=1)
+    slope = (shares * rates).sum(axis=1) / np.where(total > 0.0, total, 1.0)
+    return largest * np.sqrt(total), -slope

@@ -7,7 +7,6 @@ from fairridge.search.leave_one_out import leave_one_out
 from fairridge.search.means import MeanParityProblem
 from fairridge.search.penalized_glm import SEPARATION_RIDGE
 from fairridge.search.problem import (
-    AttributeShare,
     Choice,
     LeastSquares,
     ModelSettings,
@@ -20,7 +19,6 @@ from fairridge.search.setup import may_separate, set_up
 
 __all__ = [
     "SEPARATION_RIDGE",
-    "AttributeShare",
     "Choice",
     "GLMProblem",
     "GaussianProblem",

@@ -7,7 +7,7 @@ follow from these are met by a scan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,6 @@ from fairridge.search.problem import (
     Choice,
     PenalizedProblem,
     choose_above_floor,
-    separating_columns,
 )
 from fairridge.search.scan import scan
 from fairridge.solvers import Point
@@ -230,8 +229,12 @@ class GLMProblem(PenalizedProblem):
     def fit(self, lambda_: float) -> Fit:
         """Return the model at one λ, in the space."""
         if lambda_ not in self._fits:
-            self._fits[lambda_] = self._as_fit(lambda_, *self.glm.solved(lambda_))
+            self._fits[lambda_] = self._as_fit(lambda_, *self._solved(lambda_))
         return self._fits[lambda_]
+
+    def _solved(self, lambda_: float) -> tuple[PenalizedGLM, Point]:
+        """Return the minimum at a λ, and whose it is."""
+        return self.glm.solved(lambda_)
 
     def solved_at(self, lambda_: Floats) -> list[Fit]:
         """Return the models at several λ, in the space."""
@@ -251,10 +254,6 @@ class GLMProblem(PenalizedProblem):
         """Whether the coefficients at a λ, and those they were compared with, are a minimum."""
         compared = {lambda_, 0.0} if self._is_reference else {lambda_}
         return all(self.glm.solved(x)[1].converged for x in compared)
-
-    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return columns that separate the responses, each with its largest coefficient."""
-        return separating_columns(self.space, fits)
 
     @property
     def null_deviance(self) -> float:

@@ -117,12 +117,6 @@ class MeanParityProblem(GLMProblem):
 
     # --------------------------------------------------------------------- fits
 
-    def fit(self, lambda_: float) -> Fit:
-        """Return the model at one λ."""
-        if lambda_ not in self._fits:
-            self._fits[lambda_] = self._as_fit(lambda_, *self._solved(lambda_))
-        return self._fits[lambda_]
-
     def _solved(self, lambda_: float) -> tuple[PenalizedGLM, Point]:
         point = self.point(lambda_)
         return self._glm_of[lambda_], point

@@ -320,27 +320,28 @@ class PenalizedProblem(Problem):
             (fit,) = self.in_columns([self.isolation.with_levels(solved)])
         return replace(solution, fit=fit, choice=choice, separating=columns)
 
+    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
+        """Return columns that separate the responses; a least-squares model has none."""
+        if self.family.least_squares:
+            return {}
+        basis, names = self.basis, self.space.all_columns.names
+        q, binary = len(basis.center_sensitive), basis.binary_predictors
+        largest: dict[str, float] = {}
+        for fit in fits:
+            raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+            raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
+            levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > SEPARATING_COEFFICIENT))
+            separating = {names[k] for k in levels}
+            separating |= set(fit.separation.columns if fit.separation else ())
+            here = {name: float(raw[names.index(name)]) for name in separating}
+            largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
+        return {name: largest[name] for name in names if name in largest}
+
     def _binary_predictors(self) -> set[str]:
         """Return the names of predictors that are 0 or 1."""
         engine, basis = self.space.all_columns, self.space.reported
         names = np.array(engine.names[engine.n_sensitive :], dtype=object)
         return set(names[basis.binary_predictors])
-
-
-def separating_columns(space: Space, fits: Iterable[Fit]) -> dict[str, float]:
-    """Return columns that separate the responses; see `Problem.separating_columns`."""
-    basis, names = space.reported, space.all_columns.names
-    q, binary = len(basis.center_sensitive), basis.binary_predictors
-    largest: dict[str, float] = {}
-    for fit in fits:
-        raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-        raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
-        levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > SEPARATING_COEFFICIENT))
-        separating = {names[k] for k in levels}
-        separating |= set(fit.separation.columns if fit.separation else ())
-        here = {name: float(raw[names.index(name)]) for name in separating}
-        largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
-    return {name: largest[name] for name in names if name in largest}
 
 
 def lambda_grid(smallest: float, largest: float, ceiling: float = math.inf) -> Floats:

@@ -219,13 +219,12 @@ def _needs_matrices(family: Family, definition: Definition, settings: ModelSetti
 
 # ------------------------------------------------------------------ what names mean
 
-_DEFINITIONS = {
-    "statistical-parity": StatisticalParity,
-    "equality-of-opportunity": EqualityOfOpportunity,
-    "individual": IndividualFairness,
-    "mean-parity": MeanParity,
-    "mean-opportunity": MeanOpportunity,
-    "mean-odds": MeanOdds,
+_DEFINITIONS: dict[str, Definition] = {
+    definition.name: definition
+    for definition in (
+        *(StatisticalParity(), EqualityOfOpportunity(), IndividualFairness()),
+        *(MeanParity(), MeanOpportunity(), MeanOdds()),
+    )
 }
 
 
@@ -238,7 +237,7 @@ def resolve_definition(definition: Any) -> Definition:
                 f"{', '.join(map(repr, _DEFINITIONS))}, an object from fairridge.fairness or "
                 "a callable."
             )
-        return _DEFINITIONS[definition]()
+        return _DEFINITIONS[definition]
     if isinstance(definition, Combined):
         return replace(
             definition, definitions=[resolve_definition(d) for d in definition.definitions]
@@ -255,11 +254,8 @@ def resolve_definition(definition: Any) -> Definition:
     )
 
 
-_PENALTIES: dict[str, type[Penalty]] = {
-    "ridge": Ridge,
-    "radial": Radial,
-    "lasso": Lasso,
-    "elastic-net": ElasticNet,
+_PENALTIES: dict[str, type[Any]] = {
+    penalty.name: penalty for penalty in (Ridge, Radial, Lasso, ElasticNet)
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -90,10 +90,6 @@ class SparseProblem(PenalizedProblem):
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
         return self.inner.loglik(fit)
-
-    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return columns that separate the responses, each with its largest coefficient."""
-        return self.inner.separating_columns(fits)
 
     def _grow(self, fits: list[Fit]) -> float:
         """Add to the features what some models lack; return the length of that, relative to γ.

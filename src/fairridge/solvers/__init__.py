@@ -2,7 +2,7 @@
 
 from fairridge.solvers.lasso import lasso_minimum
 from fairridge.solvers.newton import Objective, Point, minimize
-from fairridge.solvers.spectrum import Spectrum, shrinking_length, spectrum_of
+from fairridge.solvers.spectrum import Spectrum, spectrum_of
 
 __all__ = [
     "Objective",
@@ -10,6 +10,5 @@ __all__ = [
     "Spectrum",
     "lasso_minimum",
     "minimize",
-    "shrinking_length",
     "spectrum_of",
 ]

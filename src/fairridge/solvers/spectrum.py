@@ -208,25 +208,6 @@ def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tup
     return values, white @ vectors
 
 
-def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
-    """Length of a vector whose parts shrink, and the derivative of its logarithm.
-
-    Squares of the parts may be too small to be numbers; their ratios are not.
-
-    Parameters
-    ----------
-    parts : ndarray of shape (m, k)
-        One vector per row.
-    rates : ndarray of shape (m, k)
-        −d log partⱼ/dλ.
-    """
-    largest = np.abs(parts).max(axis=1, initial=0.0)
-    shares = (parts / np.where(largest > 0.0, largest, 1.0)[:, None]) ** 2
-    total = shares.sum(axis=1)
-    slope = (shares * rates).sum(axis=1) / np.where(total > 0.0, total, 1.0)
-    return largest * np.sqrt(total), -slope
-
-
 def _dependent(scaled: Floats, rank: int) -> tuple[int, ...]:
     return dependent_columns([scaled], scaled.shape[1], rank)
 

@@ -24,11 +24,11 @@ from fairridge.models import Fit
 from fairridge.models.spaces import BlindSpace, blind_space
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.penalties import Radial
+from fairridge.penalties.ridge import shrinking_length
 from fairridge.search.gaussian import GaussianProblem, RidgeOnExplained, secular_choices
 from fairridge.search.glm import GLMProblem
 from fairridge.search.problem import Choice, ModelSettings, PenalizedProblem
 from fairridge.search.setup import penalized_glm
-from fairridge.solvers import shrinking_length
 
 
 @dataclass(frozen=True)
