@@ -17,8 +17,9 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.families import Family
 from fairridge.families.base import with_class_weights
+from fairridge.inference.leave_one_out import leave_one_out
 from fairridge.models import FairBasis, Fit
-from fairridge.search import PenalizedProblem, leave_one_out
+from fairridge.search import PenalizedProblem
 
 CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are

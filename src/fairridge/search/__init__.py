@@ -3,7 +3,6 @@
 from fairridge.search.contract import Usage, of_parts, require_inputs
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
-from fairridge.search.leave_one_out import leave_one_out
 from fairridge.search.means import MeanParityProblem
 from fairridge.search.penalized_glm import SEPARATION_RIDGE
 from fairridge.search.problem import (
@@ -30,7 +29,6 @@ __all__ = [
     "Solution",
     "Status",
     "Usage",
-    "leave_one_out",
     "may_separate",
     "of_parts",
     "require_inputs",

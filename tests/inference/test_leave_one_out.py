@@ -5,7 +5,7 @@ import pytest
 
 from fairridge import FairRidgeRegressor
 from fairridge.estimators._training import read_training
-from fairridge.search import leave_one_out
+from fairridge.inference.leave_one_out import leave_one_out
 
 
 def _data(n, p, seed=3):
