@@ -45,6 +45,8 @@ class Family(ABC):
         Whether the deviance depends on the intercept.
     separable : bool
         Whether the deviance is a sum over independent rows.
+    is_open : bool
+        Whether it has a parameter that `completed` estimates.
     share : {"deviance", "variance"}
         What statistical parity compares by default.
     distance : Distance
