@@ -23,8 +23,10 @@ from fairridge.solvers import Point
 from fairridge.solvers.spectrum import is_definite
 
 # Rows of a sample for each column at least, and events among them; a share of all rows in any
-# case, until there are so many for each column that more of them tell little.
+# case, until there are so many for each column that more of them tell little; and a share that
+# costs little, with which a sample of many rows is large enough to spare a Hessian of all.
 ROWS_EACH, EVENTS_EACH, ROWS_SHARE, ENOUGH_ROWS_EACH = 50.0, 10.0, 0.05, 1e3
+SMALL_SHARE = 0.005
 
 
 class LargeGLM(PenalizedGLM):
@@ -65,7 +67,8 @@ class LargeGLM(PenalizedGLM):
             events = float(targets.min())
         columns, n_rows = 1 + len(self.engine.names), self.engine.n_rows
         each = max(ROWS_EACH, EVENTS_EACH / max(events, 1.0 / n_rows))
-        return int(max(each * columns, min(ROWS_SHARE * n_rows, ENOUGH_ROWS_EACH * columns)))
+        enough = max(ENOUGH_ROWS_EACH * columns, SMALL_SHARE * n_rows)
+        return int(max(each * columns, min(ROWS_SHARE * n_rows, enough)))
 
     def saw(self, theta: Floats, hessian: Floats | None) -> None:
         """Remember the Hessian of all rows at a point, if it was computed."""
