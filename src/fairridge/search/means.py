@@ -241,6 +241,10 @@ class MeanParityProblem(GLMProblem):
         fit = self._as_fit(found.lambda_, search.glm, found.point)
         if not self._share.value(fit) <= r + self._slack:
             return False
+        # Constant means are fair, so that no minimum is worse than the null model.
+        null = search.null
+        if null.beside.variance == 0.0 and fit.deviance > (1.0 + SAME) * null.deviance:
+            return False
         self._fits[found.lambda_] = fit
         return True
 

@@ -33,7 +33,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.lasso import proximal_step
@@ -195,7 +195,7 @@ def _within(
 
 def _length(descent: Descent, step: Step) -> float:
     """Return the length of a step, as the curvature of the null model measures it."""
-    return float(np.sqrt(descent.typical @ step.change**2))
+    return float(blas.dnrm2(np.sqrt(descent.typical) * step.change))  # squares may overflow
 
 
 def _is_last(left: float, before: float, slow: bool, fresh: bool, tolerance: float) -> bool:
