@@ -19,14 +19,19 @@ pytestmark = pytest.mark.slow
 
 
 # Open: answers that are flagged, or searches that give up.
+# Damping grows by ten and the radius of steps by three, so that steps may stay ten times too short.
+SHORT = "steps stay shorter than is allowed, and 100 passes end too early"
 OPEN = {
-    36: "ten columns fit six rows perfectly, and the ridge is not where the judge has it",
-    250: "the search in a Poisson model of eight rows does not notice that they are separated",
+    250: SHORT,
+    51_000_653: SHORT,
+    51_001_260: SHORT,
+    1_051_000_473: SHORT,
+    775: "the last digits of a Cox model of eight rows, the judge's or the library's",
+    100_734: "a share of η that is rounding: none in files, and r in memory",
     4455: "λ = 1e13 leaves a bound on a tiny column eight digits",
-    209_180: "the model without a bound, of absolute values between classes, is another",
     204_328: "a scan of a share above one gives up",
-    1_027_000_278: "beside offsets a constant is not fair, and no search meets the bound",
-    21_000_756: "the ridge of separated maps is not where the judge has it",
+    51_000_606: "a Cox model with weights over eight powers of ten takes more than 100 passes",
+    51_001_087: "one search finds a far minimum where another finds none",
 }
 
 
@@ -58,7 +63,6 @@ ONCE_WRONG = [
     201_805,  # a step that promised to climb was taken for the minimum
     5030,  # a fit without deviance was taken for one without a penalty to lower
     3605, 4455, 11_273, 13_947, 202_334,  # values of few digits misled the search for λ
-    209_180,  # the unconstrained model depended on where the search came from
     204_328,  # α is not determined to the digits that the definition needs
     518_317, 519_221,  # the deviance was that of one step before
     517_777,  # a share of rounding errors
@@ -83,6 +87,17 @@ ONCE_WRONG = [
     31_001_081,  # squares were added up far from the mean of one row with nearly all weight
     33_001_327,  # the last step of a peer, which takes a ridge away, was too long to be foretold
     1_014_500_979,  # large effects in one row were taken for means that S explains in full
+    51_000_653, 51_001_260, 1_051_000_473,  # convex models that gave up
+    51_000_220,  # the ridge held what classes have in common, to the judge
+    51_000_163, 1_051_000_511,  # the ridge of columns that depend on others was elsewhere
+    209_180, 1_051_000_221,  # the model that others are compared with was not determined
+    51_001_087,
+    51_000_736,  # next to the λ at which α vanishes its last digit decides on the share
+    1_051_000_056, 61_000_693,  # a row of next to no weight separated nothing but itself
+    61_000_896,  # a share of 10⁻¹² is a response of zero
+    51_000_606,
+    1_051_000_112,  # controls leave a variance that is rounding
+    1_051_000_629,  # a model of much more deviance than the null model met the bound
 ]  # fmt: skip
 
 

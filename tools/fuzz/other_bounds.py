@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.special import expit, softmax
 
 from tools.fuzz.columns import (
@@ -25,11 +26,17 @@ from tools.fuzz.columns import (
 )
 from tools.fuzz.problems import Problem
 from tools.fuzz.reference import Value
-from tools.fuzz.stationarity import decrement, deviance_scale
+from tools.fuzz.stationarity import (
+    COLLINEAR,
+    decrement,
+    deviance_scale,
+    ridge_units,
+    shortest,
+)
 
 Floats = NDArray[np.float64]
-# Directions of S with less than this of the largest are collinear.
-COLLINEAR = 1e-9
+# Part of a variance that controls leave and that is theirs, but for rounding.
+LEFT = 1e-12
 # Families with the log link.
 LOG = ("poisson", "quasi-poisson", "gamma", "tweedie", "negative-binomial")
 
@@ -101,15 +108,18 @@ class _Form:
     def share(self, values: Floats, digits: float) -> Value | None:
         """Return the share of the squares around the means that S explains."""
         ours = sum(float(a @ a) for a in self.explained(values))
-        total = squares = 0.0
+        total = squares = variance = 0.0
         for k, at, _ in self.parts:
             m, w = values[at, k], self.weight[at]
             left = m - np.average(m, weights=w)
+            variance += float(w @ left**2)
             if self.controls.size:
                 left = residual(self.controls[at], left[:, None], w)[:, 0]
             total += float(w @ left**2)
             squares += float(w @ m**2)
         if not total > 1e-20 * squares or not np.isfinite(squares):
+            return None
+        if self.controls.size and total <= LEFT * variance:
             return None
         rounding = 1e3 * digits + 1e2 * EPS * np.sqrt(squares / total)
         return Value(ours / total, float(rounding))
@@ -215,8 +225,11 @@ class _Model:
         """R² on S of the means, or of η."""
         return self._form.share(self._bounded[0], self.columns.digits)
 
-    def _design(self) -> tuple[Floats, Floats, Floats]:
-        """Return [1, S, U] or [1, C, X], the ridge on each column, and the coefficients."""
+    def _design(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return [1, S, U] or [1, C, X], the ridge on each column, and the coefficients.
+
+        And directions of coefficients that are the shortest, of separated data.
+        """
         columns, problem, q = self.columns, self.problem, self.columns.S.shape[1]
         ones = np.ones((len(columns.S), 1 if columns.likelihood.has_intercept else 0))
         C, q, w = self._controls, q + problem.controls, columns.weight
@@ -226,7 +239,8 @@ class _Model:
             others = residual(C, residual(C, X, w), w)
         deviations = np.sqrt(weighted_mean(others**2, columns.weight))
         beside = C if problem.blind else columns.S
-        beside = _scaled(beside, w)
+        ours = np.sqrt(weighted_mean(beside**2, w))
+        beside = over(beside, ours)
         first = np.hstack([ones, beside])
         unit = deviations if problem.standardize else np.ones_like(deviations)
         ratio = over(unit, deviations)
@@ -235,23 +249,26 @@ class _Model:
         ridge = np.concatenate(
             [
                 np.zeros(ones.shape[1]),
-                np.full(beside.shape[1], self.small),
-                problem.predictor_penalty * ratio**2 + self.small,
+                self.small * ridge_units(problem, ours, columns) ** 2,
+                problem.predictor_penalty * ratio**2
+                + self.small * ridge_units(problem, deviations, columns) ** 2,
             ]
         )
         eta = self._eta - columns.offset[:, None]
         on_beside = _regressed(beside, eta - others @ self.raw[:, 1 + q :].T, w)
-        return Z, ridge, np.vstack([np.zeros((ones.shape[1], len(self.raw))), on_beside, beta])
+        T = np.vstack([np.zeros((ones.shape[1], len(self.raw))), on_beside, beta])
+        some = shortest(over(others, deviations), ratio) if self.small else np.eye(len(ratio))
+        return Z, ridge, T, block_diag(np.eye(first.shape[1]), some)
 
     def penalty(self) -> float:
         """Return λ₂R, with the ridge of separated data."""
-        _, ridge, T = self._design()
+        _, ridge, T, _ = self._design()
         return float(ridge @ (T * T).sum(axis=1))
 
     def gain(self, lambda_: float) -> float:
         """Return what one more step takes off, relative to the deviance."""
         columns, likelihood, m = self.columns, self.columns.likelihood, len(self.raw)
-        Z, ridge, T = self._design()
+        Z, ridge, T, W = self._design()
         eta = self._eta
         flat = eta[:, 0] if m == 1 else eta
         values, chain = self._bounded
@@ -275,8 +292,11 @@ class _Model:
         size = np.abs(Z).T @ (np.abs(g) + np.abs(pull)) + np.abs(bent)
         size = size + 1e-2 * np.abs(Z).T @ rounded
         H = likelihood.hessian(flat, Z) + np.kron(np.eye(m), np.diag(2.0 * ridge))
-        J = np.array(J).reshape(-1, H.shape[0])
-        return _gain(columns, H, gradient, size, J, lambda_, flat, self._held(Z))
+        J, held = np.array(J).reshape(-1, H.shape[0]), self._held(Z)
+        each = np.kron(np.eye(m), W)
+        H, J, held = each.T @ H @ each, J @ each, held @ each
+        gradient, size = W.T @ gradient, np.abs(W).T @ size
+        return _gain(columns, H, gradient, size, J, lambda_, flat, held)
 
 
 def _scaled(Z: Floats, w: Floats) -> Floats:

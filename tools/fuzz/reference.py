@@ -30,6 +30,14 @@ class Value:
     error: float
 
 
+@dataclass(frozen=True)
+class Unconstrained:
+    """The model that individual fairness compares with, and by which α it is not determined."""
+
+    model: Coefficients
+    undetermined: list[Floats]
+
+
 def unfairness(definition: str, columns: Columns, model: Coefficients, free: Any) -> Value | None:
     """Recompute what is bounded; None where nothing is explained but rounding.
 
@@ -41,7 +49,7 @@ def unfairness(definition: str, columns: Columns, model: Coefficients, free: Any
         The data.
     model : Coefficients
         The model.
-    free : Coefficients or None
+    free : Unconstrained or None
         The unconstrained model, which individual fairness compares with.
     """
     if definition == "statistical-parity":
@@ -131,7 +139,9 @@ def _opportunity(columns: Columns, model: Coefficients) -> Value | None:
     return _share(ours, variance(explained, w), columns)
 
 
-def _individual(definition: str, columns: Columns, model: Coefficients, free: Any) -> Value | None:
+def _individual(
+    definition: str, columns: Columns, model: Coefficients, free: Unconstrained
+) -> Value | None:
     """αᵀMα/α₀ᵀMα₀ over pairs of rows, weighted by how their responses differ, or do not."""
     family, y, w = columns.likelihood.family, columns.likelihood.y, columns.weight
     if definition == "same-outcome":
@@ -146,17 +156,21 @@ def _individual(definition: str, columns: Columns, model: Coefficients, free: An
         D = np.abs(y[:, None] - y)
     pairs = w[:, None] * D * w
     # Over differences of Sα: in products of nearly collinear columns these would cancel.
-    ours, theirs = (
-        float(sum((pairs * (t[:, None] - t) ** 2).sum() for t in (columns.S @ a).T))
-        for a in (model.alpha, free.alpha)
-    )
+
+    def spread(alpha: Floats) -> float:
+        return float(sum((pairs * (t[:, None] - t) ** 2).sum() for t in (columns.S @ alpha).T))
+
+    ours, theirs = spread(model.alpha), spread(free.model.alpha)
     # S that moves η by rounding errors only has no share, nor do pairs that are treated alike.
     unit = variance(y[:, None], w) if family == "gaussian" else 1.0
-    moved = np.abs(columns.S) @ np.abs(free.alpha)
+    moved = np.abs(columns.S) @ np.abs(free.model.alpha)
     noise = float((pairs.sum(axis=1) @ moved**2).sum()) * (1e2 * EPS) ** 2
-    if theirs <= noise or variance(columns.S @ free.alpha, w) <= 1e-26 * unit:
+    if theirs <= noise or variance(columns.S @ free.model.alpha, w) <= 1e-26 * unit:
         return None
-    return Value(ours / theirs, 1e3 * columns.digits * (1.0 + ours / theirs))
+    others = [spread(free.model.alpha + change) for change in free.undetermined]
+    doubt = max((abs(other / theirs - 1.0) for other in others), default=0.0)
+    share = ours / theirs
+    return Value(share, 1e3 * columns.digits * (1.0 + share) + share * doubt)
 
 
 def _target(columns: Columns, width: int) -> Floats:

@@ -31,20 +31,31 @@ def is_separated(family: str, Z: Floats, y: NDArray[Any]) -> bool:
     y : ndarray
         Codes of classes, shares, numbers, or (time, event).
     """
+    return endless_change(family, Z, y) is not None
+
+
+def endless_change(family: str, Z: Floats, y: NDArray[Any]) -> Floats | None:
+    """Return the linear predictors of a direction without end, None if there is no such direction.
+
+    One column for each class, of more than two.
+    """
     if family in ("gaussian", "gamma"):  # whose rows get worse both ways
-        return False
+        return None
     if family == "cox":
-        return _gain(_of_risk_sets(Z, y)) > GAINED
+        gain, b = _best(_of_risk_sets(Z, y))
+        return Z @ b[: Z.shape[1]] if gain > GAINED else None
     Z = np.hstack([np.ones((len(Z), 1)), Z])
     if family == "multinomial":
-        return _gain(_of_classes(Z, y)) > GAINED
+        gain, b = _best(_of_classes(Z, y))
+        return Z @ b.reshape(-1, Z.shape[1]).T if gain > GAINED else None
     # Rows may move toward an extreme response; others may not move.
     toward = np.where(y == 0.0, -1.0, 0.0)
     if family not in COUNTS:
         toward = np.where(y == 1.0, 1.0, toward)
     inner = Z[toward == 0.0]
     rows = np.vstack([toward[toward != 0.0, None] * Z[toward != 0.0], inner, -inner])
-    return _gain(csr_matrix(rows)) > GAINED
+    gain, b = _best(csr_matrix(rows))
+    return Z @ b if gain > GAINED else None
 
 
 def _of_classes(Z: Floats, y: NDArray[Any]) -> csr_matrix:
@@ -70,8 +81,8 @@ def _of_risk_sets(Z: Floats, y: Floats) -> csr_matrix:
     return vstack([at_risk, events, falling])
 
 
-def _gain(A: csr_matrix) -> float:
-    """Return max Σ Ab over directions with 0 ≤ Ab ≤ 1 and |b| ≤ 1."""
+def _best(A: csr_matrix) -> tuple[float, Floats]:
+    """Return max Σ Ab over directions with 0 ≤ Ab ≤ 1 and |b| ≤ 1, and b."""
     found = linprog(
         -np.asarray(A.sum(axis=0)).ravel(),
         A_ub=vstack([-A, A]),
@@ -79,4 +90,4 @@ def _gain(A: csr_matrix) -> float:
         bounds=(-1.0, 1.0),
         method="highs",
     )
-    return 0.0 if found.fun is None else -float(found.fun)
+    return (0.0, np.zeros(A.shape[1])) if found.fun is None else (-float(found.fun), found.x)

@@ -6,7 +6,7 @@ standard deviations, is added to it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ Floats = NDArray[np.float64]
 ZERO = 1e-9
 # Size of the ridge on separated data, per unit of weight.
 RIDGE = 1e-6
+# Part of the deviance below which a minimum says nothing of coefficients.
+DIGITS = 1e-12
+# Directions with less than this of the largest are collinear.
+COLLINEAR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ def _slope(
     Where α = 0 is forced (λ = ∞, or r = 0), only the intercept and β are free.
     """
     likelihood, w, eta = columns.likelihood, columns.weight, model.eta(columns)
+    q, m = model.alpha.shape
     held = not np.isfinite(lambda_) or problem.unfairness == 0.0
     ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
     sd_S, sd_U = (np.sqrt(weighted_mean(Z**2, w)) for Z in (columns.S, columns.U))
@@ -67,23 +72,85 @@ def _slope(
     weight, others = 0.0 if held else lambda_, (0.0 * ones[0], 0.0 * sd_U)
     pull = 2.0 * weight * np.concatenate([others[0], absolute, others[1]])[:, None]
     ridge = problem.predictor_penalty * np.diag(_unit_ratio(problem, sd_U) ** 2)
-    everywhere = small * np.eye(len(sd_S)), small * np.eye(len(sd_U))
     free = np.zeros((ones.shape[1],) * 2)
-    bent = 2.0 * block_diag(free, weight * Q + everywhere[0], ridge + everywhere[1])
+    bent = 2.0 * block_diag(free, weight * Q, ridge)
+    sizes = (ridge_units(problem, sd, columns) ** 2 for sd in (sd_S, sd_U))
+    everywhere = 2.0 * small * block_diag(free, *map(np.diag, sizes))
+    # What classes have in common is a matter of the penalty, not of the ridge.
+    apart = np.eye(m) - 1.0 / m if m > 1 else np.eye(1)
     g = likelihood.gradient(eta).reshape(len(w), -1)
-    smooth = Z.T @ g + bent @ T
+    pulled = bent @ T + everywhere @ T @ apart
+    smooth = Z.T @ g + pulled
     # In a partial likelihood every row's gradient is a difference of terms of its weight's size.
     terms = 2.0 * w[:, None] + np.abs(g) if likelihood.family == "cox" else np.abs(g)
-    size = np.abs(Z).T @ terms + np.abs(bent @ T) + pull
+    size = np.abs(Z).T @ terms + np.abs(pulled) + pull
     # η itself is a sum of terms with rounding errors, to which the gradient of a row answers.
     summed = np.abs(np.hstack([ones, S, U])) @ np.abs(T) + np.abs(model.level)
-    return _Slope(
+    found = _Slope(
         gradient=_subgradient(smooth, pull, T),
         size=size,
         noise=np.abs(Z).T @ (likelihood.row_curvature(eta).reshape(g.shape) * summed),
-        hessian=likelihood.hessian(eta, Z) + np.kron(np.eye(g.shape[1]), bent),
+        hessian=likelihood.hessian(eta, Z) + np.kron(np.eye(m), bent) + np.kron(apart, everywhere),
         moving=(T != 0.0) | (pull == 0.0),
-        penalty=float((pull * np.abs(T)).sum() + 0.5 * (T * (bent @ T)).sum()),
+        penalty=float((pull * np.abs(T)).sum() + 0.5 * (T * pulled).sum()),
+    )
+    if small == 0.0:
+        return found
+    chosen = np.eye(q) if absolute.any() else shortest(S, _unit_ratio(problem, sd_S))
+    others = shortest(U, _unit_ratio(problem, sd_U))
+    return _along(found, block_diag(np.eye(ones.shape[1]), chosen, others))
+
+
+def undetermined(
+    problem: Problem, columns: Columns, model: Coefficients, small: float
+) -> list[Floats]:
+    """Return changes of α that move the deviance of a model at λ = 0 by less than its digits."""
+    H = _slope(problem, columns, model, 0.0, small).hessian
+    m, q = model.alpha.shape[1], len(model.alpha)
+    first = 1 if columns.likelihood.has_intercept else 0
+    values, vectors = np.linalg.eigh((H + H.T) / 2.0)
+    values = np.maximum(values, EPS * values[-1])
+    reach = np.sqrt(2.0 * DIGITS * _deviance_scale(columns, model) / values)
+    sd = np.sqrt(weighted_mean(columns.S**2, columns.weight))
+    changes = (reach * vectors).T.reshape(len(values), m, -1)[:, :, first : first + q]
+    if m > 1:  # what classes have in common changes nothing
+        changes = changes - changes.mean(axis=1, keepdims=True)
+    return [over(change, sd).T for change in changes]
+
+
+def shortest(Z: Floats, ratio: Floats) -> Floats:
+    """Return directions of coefficients that are the shortest with their predictions.
+
+    Of columns that are combinations of others; `ratio` is their size as a penalty sees it. The
+    ridge on separated data, which may see it otherwise, holds these alone.
+    """
+    _, sizes, V = np.linalg.svd(Z)
+    nothing = V[np.count_nonzero(sizes > COLLINEAR * max(sizes.max(initial=0.0), 1e-300)) :]
+    weighted = nothing.T * ratio[:, None] ** 2
+    return np.linalg.qr(over(weighted, np.linalg.norm(weighted, axis=0)), "complete")[0][
+        :, len(nothing) :
+    ]
+
+
+def ridge_units(problem: Problem, sd: Floats, columns: Columns) -> Floats:
+    """Return sizes of coefficients of standardized columns in the ridge on separated data.
+
+    They are ones; of more columns than rows, as a penalty sees them.
+    """
+    wide = columns.U.shape[1] > len(columns.U)
+    return _unit_ratio(problem, sd) if wide else np.ones_like(sd)
+
+
+def _along(slope: _Slope, W: Floats) -> _Slope:
+    """Return the same in the coordinates of some directions, of which absolute values see none."""
+    each = np.kron(np.eye(slope.gradient.shape[1]), W)
+    return replace(
+        slope,
+        gradient=W.T @ slope.gradient,
+        size=np.abs(W).T @ slope.size,
+        noise=np.abs(W).T @ slope.noise,
+        hessian=each.T @ slope.hessian @ each,
+        moving=slope.moving[: W.shape[1]],  # what follows S moves in any case
     )
 
 
