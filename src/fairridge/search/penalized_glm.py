@@ -272,7 +272,8 @@ class PenalizedGLM:
     def null(self) -> Point:
         """The model with an intercept only."""
         start, levels = self.start, self.coordinates.intercept_index
-        decrement = start.gradient[levels] ** 2 / self.typical_curvature[levels]
+        slope = start.gradient[levels]  # of large weights, whose square may overflow
+        decrement = slope * (slope / self.typical_curvature[levels])
         if decrement.sum() <= CONVERGENCE_TOLERANCE * (self.unit + abs(start.deviance)):
             return start  # it has the mean response, unless there is an offset
         objective = replace(self.objective(np.inf), free=levels, nearby=None)
