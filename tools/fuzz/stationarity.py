@@ -58,7 +58,7 @@ def _slope(
     Where α = 0 is forced (λ = ∞, or r = 0), only the intercept and β are free.
     """
     likelihood, w, eta = columns.likelihood, columns.weight, model.eta(columns)
-    q, m = model.alpha.shape
+    m = model.alpha.shape[1]
     held = not np.isfinite(lambda_) or problem.unfairness == 0.0
     ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
     sd_S, sd_U = (np.sqrt(weighted_mean(Z**2, w)) for Z in (columns.S, columns.U))
@@ -86,7 +86,7 @@ def _slope(
     size = np.abs(Z).T @ terms + np.abs(pulled) + pull
     # η itself is a sum of terms with rounding errors, to which the gradient of a row answers.
     summed = np.abs(np.hstack([ones, S, U])) @ np.abs(T) + np.abs(model.level)
-    found = _Slope(
+    return _Slope(
         gradient=_subgradient(smooth, pull, T),
         size=size,
         noise=np.abs(Z).T @ (likelihood.row_curvature(eta).reshape(g.shape) * summed),
@@ -94,11 +94,6 @@ def _slope(
         moving=(T != 0.0) | (pull == 0.0),
         penalty=float((pull * np.abs(T)).sum() + 0.5 * (T * pulled).sum()),
     )
-    if small == 0.0:
-        return found
-    chosen = np.eye(q) if absolute.any() else shortest(S, _unit_ratio(problem, sd_S))
-    others = shortest(U, _unit_ratio(problem, sd_U))
-    return _along(found, block_diag(np.eye(ones.shape[1]), chosen, others))
 
 
 def undetermined(
@@ -141,8 +136,14 @@ def ridge_units(problem: Problem, sd: Floats, columns: Columns) -> Floats:
     return _unit_ratio(problem, sd) if wide else np.ones_like(sd)
 
 
-def _along(slope: _Slope, W: Floats) -> _Slope:
-    """Return the same in the coordinates of some directions, of which absolute values see none."""
+def _along_shortest(problem: Problem, columns: Columns, slope: _Slope) -> _Slope:
+    """Return the same for the directions that the ridge on separated data holds."""
+    sd_S, sd_U = (np.sqrt(weighted_mean(Z**2, columns.weight)) for Z in (columns.S, columns.U))
+    S, U = over(columns.S, sd_S), over(columns.U, sd_U)
+    absolute = problem.penalty in ("lasso", "elastic-net")  # which see every column of S
+    chosen = np.eye(len(sd_S)) if absolute else shortest(S, _unit_ratio(problem, sd_S))
+    first = np.eye(1 if columns.likelihood.has_intercept else 0)
+    W = block_diag(first, chosen, shortest(U, _unit_ratio(problem, sd_U)))
     each = np.kron(np.eye(slope.gradient.shape[1]), W)
     return replace(
         slope,
@@ -165,6 +166,8 @@ def remaining_gain(
     once its coordinates had been changed one by one. `small` is the ridge on separated data.
     """
     found = _slope(problem, columns, model, lambda_, small)
+    if small > 0.0:
+        found = _along_shortest(problem, columns, found)
     noise = columns.digits * (1e3 * found.size + found.noise)
     # What absolute values hold at zero does not move, whatever the curvature is.
     at = np.flatnonzero((found.moving | (found.gradient != 0.0)).T)
