@@ -65,23 +65,38 @@ def updating(path: Name, waiting: Callable[[], None] = lambda: None) -> Iterator
         yield
         return
     folder, name = os.path.split(os.path.realpath(path))
-    place, announced = os.path.join(folder, f".{name}.lock"), False
+    place = os.path.join(folder, f".{name}.lock")
+    try:
+        # Ctrl-C may come as soon as the lock exists, so it is made in here.
+        with _locked(place, waiting):
+            yield
+    finally:
+        _remove_unlocked(place)
+
+
+@contextmanager
+def _locked(place: str, waiting: Callable[[], None]) -> Iterator[None]:
+    """Lock a file, which is made for it and removed in the end; wait for whoever has it."""
+    announced = False
     while True:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
-        # Whoever had the lock before has removed the file: then this is not the one to lock.
-        if _lock(descriptor) and _is_at(descriptor, place):
-            break
-        os.close(descriptor)
+        with open(place, "ab") as file:
+            # Whoever had the lock before has removed the file: then this is not the one to lock.
+            if _lock(file.fileno()) and _is_at(file.fileno(), place):
+                yield
+                with suppress(OSError):  # Windows does not remove files that are open
+                    os.unlink(place)
+                return
         if not announced:
             waiting()
             announced = True
         time.sleep(0.05)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # Windows does not remove files that are open
+
+
+def _remove_unlocked(place: str) -> None:
+    """Remove a lock that was interrupted before its end; one that another process has stays."""
+    with suppress(OSError), open(place, "r+b") as file:
+        if _lock(file.fileno()) and _is_at(file.fileno(), place):
             os.unlink(place)
-        os.close(descriptor)
 
 
 def _lock(descriptor: int) -> bool:

@@ -1,5 +1,6 @@
 """Ctrl-C in the middle of every command: exit code 130, no traceback, no half of a file."""
 
+import operator
 import os
 import shutil
 import signal
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from fairridge import outputs
 from fairridge.cli import app
 from fairridge.cli.interruption import INTERRUPTION, RETRY_SECONDS
 
@@ -124,6 +126,24 @@ def test_interrupted_as_soon_as_the_file_exists(run, files, name, monkeypatch):
     result = run(*COMMANDS[name])
     assert result.code == 130
     assert sorted(os.listdir()) == files
+
+
+@pytest.mark.parametrize("step", ["_lock", "_is_at", "os.unlink"])
+def test_interrupted_while_it_locks(run, files, step, monkeypatch):
+    name, presses = f"fairridge.outputs.{step}", [True]
+    do = operator.attrgetter(step)(outputs)
+
+    def interrupt(*arguments):
+        if presses:
+            presses.pop()
+            os.kill(os.getpid(), signal.SIGINT)
+        return do(*arguments)
+
+    monkeypatch.setattr(name, interrupt)
+    result = run(*COMMANDS["monitor"])
+    assert result.code == 130
+    assert not presses
+    assert not [path for path in os.listdir() if path.endswith(".lock")]
 
 
 def test_an_import_that_was_interrupted_is_no_missing_package(run, files, monkeypatch):
