@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import PoissonRegressor
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
-from fairridge import Monitor, cross_validate, report
+from fairridge import Monitor, audit, choose_bound, cross_validate, report
+from fairridge.rules import MeanGap
 from tests.contracts.independent import ATTRIBUTES, N, people, seen
 
 
@@ -45,16 +46,60 @@ def rates():
     return model, X, y["counts"], exposure
 
 
-@refused("reports of other libraries' models take no exposure; audit does", TypeError)
 def test_reports_of_rates_of_other_libraries(rates):
     model, X, counts, exposure = rates
     given = {"sensitive_features": X[ATTRIBUTES], "exposure": exposure}
-    found = report(model, X, counts / exposure, **given)
-    assert len(found.contents.measures) > 0
+    contents = report(model, X, counts, **given).contents
+    audited = audit(counts, exposure * model.predict(X), learned=False, **given)
+    assert contents.bound_on.value == pytest.approx(audited.r_squared, rel=1e-12)
+    shown = contents.main.audits[0]
+    for part, expected in zip(shown.attributes, audited.attributes, strict=True):
+        for group, other in zip(part.groups, expected.groups, strict=True):
+            for key in ("mean_prediction", "mean_response", "predicted_over_observed"):
+                values = [getattr(each, key) for each in (group, other)]
+                assert values[0].value == pytest.approx(values[1].value, rel=1e-12)
+    assert dict(contents.subject.record)["Exposure"].startswith("given")
+    errors = np.asarray(counts) - exposure * model.predict(X)
+    rmse = next(one.value for one in contents.accuracy if one.key == "rmse")
+    assert rmse == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-12)
 
 
-@refused("monitors of other libraries' models take no exposure; audit does", TypeError)
 def test_monitors_of_rates_of_other_libraries(rates):
+    """Exposures are weights of rates."""
     model, X, _, exposure = rates
-    monitor = Monitor(model, 0.5, X=X, sensitive_features=X[ATTRIBUTES])
-    assert not monitor.update(X, X[ATTRIBUTES], exposure=exposure).alarm
+    monitors = [Monitor(model, 0.5, X=X, sensitive_features=X[ATTRIBUTES]) for _ in range(2)]
+    found = monitors[0].update(X, X[ATTRIBUTES], exposure=exposure)
+    assert not found.alarm
+    assert found == monitors[1].update(X, X[ATTRIBUTES], sample_weight=exposure)
+
+
+def test_choices_of_rates_of_other_libraries(rates):
+    """Held-out rows decide about rates, weighted by exposure."""
+    model, X, counts, exposure = rates
+    own, held = slice(0, 300), slice(300, 600)
+    found = choose_bound(
+        model,
+        X[own],
+        counts[own],
+        X[held],
+        counts[held],
+        rule=MeanGap(10.0),
+        sensitive_features=X[["sex"]][own],
+        sensitive_features_held=X[["sex"]][held],
+        exposure=exposure[own],
+        exposure_held=exposure[held],
+    )
+    rate, weight, sex = model.predict(X[held]), exposure[held], X["sex"][held].to_numpy()
+    means = [np.average(rate[sex == s], weights=weight[sex == s]) for s in (0.0, 1.0)]
+    assert abs(found.nearest.value) == pytest.approx(abs(means[1] - means[0]), rel=1e-12)
+
+
+def test_classes_of_other_libraries_have_no_exposure():
+    X, y, _, exposure = people()
+    model = LogisticRegression().fit(X[["hours", "x"]], y["two"])
+    given = {"sensitive_features": X[ATTRIBUTES]}
+    with pytest.raises(TypeError, match="not for classes"):
+        report(model, X[["hours", "x"]], y["two"], exposure=exposure, **given)
+    monitor = Monitor(model, 0.5, X=X[["hours", "x"]], **given)
+    with pytest.raises(TypeError, match="not for classes"):
+        monitor.update(X[["hours", "x"]], X[ATTRIBUTES], exposure=exposure)

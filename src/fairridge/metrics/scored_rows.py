@@ -32,6 +32,8 @@ class ScoredRows:
     span: Floats
     controls: Floats  # written out, of shape (n, c)
     offset: Floats | None = None  # as it was given: logarithms of exposures, too
+    # Exposures of a model without a linear predictor, whose scores are rates.
+    per: Floats | None = None
     targets: Floats | None = None  # responses as numbers, of shape (n, t)
     # Deviances of rows: of the model, without what S adds, and without predictors, of shape
     # (n, 3); None if nobody asks.
@@ -65,12 +67,16 @@ class ScoredRows:
 
     @property
     def eta(self) -> Floats:
-        """Linear predictors, with the offset."""
+        """Linear predictors, with the offset; of a model of rates, rates times exposure."""
+        if self.per is not None:
+            return self.scores * self.per[:, None]
         return self.scores if self.added is None else self.scores + self.added[:, None]
 
     @cached_property
     def exposure(self) -> Floats | None:
-        """What makes rates of means and responses, with the log link; None if nothing does."""
+        """What makes rates of means and responses; None if nothing does."""
+        if self.per is not None:
+            return self.per
         return exposure_of(self.family.link, self.added)
 
     @property

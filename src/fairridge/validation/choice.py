@@ -284,9 +284,7 @@ def choose_bound(
 
 def _check_offsets(model: Any, own: PassedRows, held: PassedRows) -> None:
     """Raise unless both have the same offsets, and the model takes these."""
-    taken: tuple[str, ...] = ()
-    if isinstance(model, LinearModel | FairStacking):
-        taken = ("offset", "exposure") if isinstance(model, LinearModel) else ("exposure",)
+    taken = ("offset", "exposure") if isinstance(model, LinearModel) else ("exposure",)
     for name in ("offset", "exposure"):
         given, given_held = (getattr(rows, name) is not None for rows in (own, held))
         if (given or given_held) and name not in taken:

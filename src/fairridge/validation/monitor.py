@@ -179,7 +179,8 @@ class Monitor:
         ----------
         X, sensitive_features, offset, exposure
             As in `predict`; a model that predicts without S needs S here, and one that was
-            fitted with an offset or an exposure needs that.
+            fitted with an offset or an exposure needs that. What a model that is not of
+            fairridge predicts are rates, beside an exposure.
         y : array-like of shape (n,), optional
             Classes of the rows, for models with "mean-opportunity".
         sample_weight : array-like of shape (n,), optional

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats
-from fairridge.data import Rows, numeric_vector, require_offsets
+from fairridge.data import Rows, exposure_of, joined_offsets, numeric_vector, require_offsets
 from fairridge.data.columns import encode_columns
 from fairridge.data.table import labels, require_known
 from fairridge.engines import MemoryEngine
@@ -73,7 +73,9 @@ def _read_others(
         raise ValueError(
             f"{model.name} does not say which columns are sensitive; pass sensitive_features."
         )
-    inputs = given.read()
+    if given.exposure is not None:
+        model.require_rates()
+    inputs = given.read(joined_offsets("log", None, given.exposure))
     attributes, _, crossed = given.attributes(sensitive)
     attributes = attributes if isinstance(inputs.keep, slice) else attributes.take(inputs.keep)
     places = range(attributes.shape[1])
@@ -83,8 +85,9 @@ def _read_others(
     rows = Rows(pieces, (), encoding.names, response.values, response.targets, inputs.weight)
     known = written(engine_of(rows, response.family), response)
     scores = model.scores(_kept(given.X, inputs), _kept(S, inputs))
-    amounts = response.family.least_squares and counts(known.numbers)
-    return inputs, replace(known, scores=scores, attributes=attributes, amounts=amounts)
+    per = exposure_of("log", inputs.offset)
+    amounts = response.family.least_squares and (per is not None or counts(known.numbers))
+    return inputs, replace(known, scores=scores, attributes=attributes, amounts=amounts, per=per)
 
 
 def _kept(rows: Any, inputs: Inputs) -> Any:

@@ -88,6 +88,11 @@ class ScoredModel:
         """What it bounds; None of other models."""
         return bounded_measure(self.linear) if self.fair else None
 
+    def require_rates(self) -> None:
+        """Raise unless what it predicts beside an exposure may be rates."""
+        if self.classes is not None:
+            raise TypeError("exposure is for counts and amounts, not for classes; leave it out.")
+
     def inner_rows(self, rows: PassedRows) -> PassedRows:
         """Return new rows as `linear` reads them; other models read them as they came."""
         if self.steps is not None:

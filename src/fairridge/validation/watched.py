@@ -112,17 +112,23 @@ class Watched:
             linear = self.model.linear
             require_offsets(linear._fitted.offsets, joined, type(linear).__name__)
             return read_offset(joined, n_rows)
-        for name, values in (("offset", offset), ("exposure", exposure)):
-            if values is not None:
-                raise TypeError(
-                    f"{self.model.name} has no linear predictor that an {name} could be added "
-                    f"to; leave the {name} out."
-                )
-        return None
+        if offset is not None:
+            raise TypeError(
+                f"{self.model.name} has no linear predictor that an offset could be added to; "
+                "leave the offset out."
+            )
+        if exposure is not None:
+            self.model.require_rates()
+        return read_offset(joined_offsets(self._link, None, exposure), n_rows)
+
+    @property
+    def _link(self) -> str:
+        """The link that makes rates of exposures: what other models predict are rates then."""
+        return self.model.family.link if self.model.fair else "log"
 
     def weights(self, weight: Floats, shift: Floats | None) -> Floats:
         """Return the weights of rows: those of rates have their exposure as a factor."""
-        exposure = exposure_of(self.model.family.link, shift) if self.of_means else None
+        exposure = exposure_of(self._link, shift) if self.of_means else None
         return weight if exposure is None else weight * exposure
 
     def rows(self, y: Any, n_rows: int) -> Booleans | None:

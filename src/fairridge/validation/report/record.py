@@ -144,11 +144,10 @@ def _record(
 
 def _offset(rows: ScoredRows) -> dict[str, str]:
     """Say what an offset is: an exposure, with the log link, or a part of every score."""
-    if rows.offset is None:
-        return {}
-    if rows.exposure is None:
-        return {"Offset": "given, a part of the score of every row"}
-    return {"Exposure": "given: predictions and responses are compared as rates, weighted by it"}
+    if rows.exposure is not None:
+        words = "given: predictions and responses are compared as rates, weighted by it"
+        return {"Exposure": words}
+    return {} if rows.offset is None else {"Offset": "given, a part of the score of every row"}
 
 
 def _choice(model: Any) -> dict[str, str]:

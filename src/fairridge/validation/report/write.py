@@ -57,7 +57,9 @@ def report(
         these rows, and says what it leaves out; it needs `sensitive_features`.
     X, y, sensitive_features, sample_weight, offset, exposure
         The training data, as in `fit`; or other rows, with `new_rows`. With the log link and
-        an offset or exposure, groups are compared by rates, weighted by exposure.
+        an offset or exposure, groups are compared by rates, weighted by exposure. Beside an
+        exposure y are counts or amounts, and what a model that is not of fairridge predicts are
+        rates.
     out : str or path-like, optional
         Where to write the page; by default it is only returned.
     title, response : str, optional
@@ -135,7 +137,11 @@ def report(
     """
     judged = scored_model(model)
     _check_settings(judged, format, new_rows, cv, bootstrap)
-    _refuse_offsets(judged, offset=offset, exposure=exposure)
+    if offset is not None and judged.kind != "linear":
+        raise TypeError(
+            f"{judged.name} has no linear predictor that an offset could be added to; leave the "
+            "offset out."
+        )
     given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
     options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
@@ -168,14 +174,3 @@ def _check_settings(
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
     if bootstrap is not None:
         check_count("bootstrap", bootstrap, minimum=0)
-
-
-def _refuse_offsets(model: ScoredModel, **given: Any) -> None:
-    """Raise if a model has no linear predictor that these could be added to."""
-    taken = {"linear": ("offset", "exposure"), "stacked": ("exposure",), "other": ()}[model.kind]
-    for name, values in given.items():
-        if values is not None and name not in taken:
-            raise TypeError(
-                f"{model.name} has no linear predictor that an {name} could be added "
-                f"to; leave the {name} out."
-            )
