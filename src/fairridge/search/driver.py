@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,8 @@ class BoundSearch(ABC):
 
     def __init__(self, glm: PenalizedGLM) -> None:
         self.glm = glm
-        self._milestones: dict[float, _Milestone] = {}
+        self._found: dict[float, Found] = {}  # models by bound
+        self._milestones: dict[float, _Milestone | None] = {}  # of those that were continued
 
     @property
     def has_sample(self) -> bool:
@@ -144,7 +146,7 @@ class BoundSearch(ABC):
                 continue
             found = Found(step.lambda_, point, descent.crossings)
             if point.converged:
-                self._remember(r, found)
+                self._found[r] = found
                 return found
             if point.separated or self.has_lost_curvature(step.lambda_, point):
                 failed = replace(found, point=replace(point, separated=True))
@@ -160,9 +162,9 @@ class BoundSearch(ABC):
 
     def _first(self, r: float) -> Point | None:
         """Return a point near the model at a bound, if there is one."""
-        glm = self.glm
-        if self._milestones:
-            return self._continued(r)
+        glm, behind = self.glm, self._behind(r)
+        if behind:
+            return self._continued(behind, r)
         if glm.warm is not None:
             return self.evaluated(self.null, glm.warm.theta, 2, None)
         return self._from_sample(r)
@@ -186,10 +188,17 @@ class BoundSearch(ABC):
 
         return self.glm.in_samples(found)
 
-    def _continued(self, r: float) -> Point:
-        """Go on from the bounds that are nearest, in √r: the size of α, and smooth up to r = 0."""
-        places = sorted(self._milestones, key=lambda x: abs(np.sqrt(x) - np.sqrt(r)))[:MILESTONES]
-        behind = [self._milestones[x] for x in places[::-1]]
+    def _behind(self, r: float) -> list[_Milestone]:
+        """Return models at the bounds that are nearest, the nearest last.
+
+        In √r: the size of α, and smooth up to r = 0.
+        """
+        nearest = sorted(self._found, key=lambda x: abs(np.sqrt(x) - np.sqrt(r)))
+        milestones = filter(None, map(self._milestone, nearest))
+        return list(islice(milestones, MILESTONES))[::-1]
+
+    def _continued(self, behind: list[_Milestone], r: float) -> Point:
+        """Go on from models at other bounds."""
         weights, slopes = extrapolation_along(
             np.array([one.place for one in behind]), float(np.sqrt(r))
         )
@@ -207,24 +216,29 @@ class BoundSearch(ABC):
         near = point if point.deviance < self.null.deviance else last.point
         return replace(near, passes=0)
 
-    def _remember(self, r: float, found: Found) -> None:
-        """Keep a model, and how it moves with the bound."""
+    def _milestone(self, r: float) -> _Milestone | None:
+        """Return the model at a bound, and how it moves with that; None if it does not."""
+        if r not in self._milestones:
+            self._milestones[r] = self._moving(r, self._found[r])
+        return self._milestones[r]
+
+    def _moving(self, r: float, found: Found) -> _Milestone | None:
         lambda_, point = found.lambda_, found.point
         if not (np.ndim(lambda_) == 0 and 0.0 < lambda_ < np.inf):
-            return
+            return None
         local = self.local(point) or self.local(point, origin=0.5 * lambda_)
         if local is None:
-            return
+            return None
         beside = lambda_ * np.array([1.0 - DIFFERENCE, 1.0 + DIFFERENCE])
         roots = np.sqrt(np.maximum(self.predicted(point, local)(beside), 0.0))
         low, high = local.changes(beside)
         if roots[0] == roots[1]:
-            return
+            return None
         change = roots[1] - roots[0]
         low_multipliers, here, high_multipliers = (
             self.packed(local, x) for x in (beside[0], lambda_, beside[1])
         )
-        self._milestones[r] = _Milestone(
+        return _Milestone(
             float(np.sqrt(r)),
             point,
             (high - low) / change,

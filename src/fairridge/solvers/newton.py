@@ -153,13 +153,14 @@ def minimize(
         left = abs(step.decrease) / scale
         exact = damping == 0.0
         slow = exact and LARGE_STEP > left > SLOW * before
-        if exact and _is_last(left, before, slow, point.fresh, tolerance):
+        following = _following(left, before, point.fresh)
+        if exact and _is_last(left, following, slow and point.fresh, tolerance):
             return descent.finish(point, step), step
         if slow and not point.fresh:
             same = replace(step, change=np.zeros_like(step.change))
             point, before = descent.evaluate(point, same, 2), np.inf
             continue
-        order = _order(descent, left, before) if exact else 2
+        order = _order(descent, left, before, following) if exact else 2
         trial = descent.evaluate(point, step, order)
         gain = descent.value(point, step) - descent.value(trial, step)
         length = _length(descent, step) / np.sqrt(size)
@@ -198,24 +199,41 @@ def _length(descent: Descent, step: Step) -> float:
     return float(blas.dnrm2(np.sqrt(descent.typical) * step.change))  # squares may overflow
 
 
-def _is_last(left: float, before: float, slow: bool, fresh: bool, tolerance: float) -> bool:
-    """Whether a step leaves next to nothing, as the contraction so far foretells."""
+def _following(left: float, before: float, fresh: bool) -> float:
+    """Return the decrease after a step, as the contraction so far foretells.
+
+    With an old Hessian the next contraction is like the last one; a new one squares it.
+    """
+    contraction = left / before
+    return left * (contraction**2 if fresh else contraction)
+
+
+def _is_last(left: float, following: float, rounded: bool, tolerance: float) -> bool:
+    """Whether a step leaves next to nothing; `rounded` steps have only rounding left."""
     if tolerance > CONVERGENCE_TOLERANCE:
         return left <= tolerance
-    if slow and fresh:  # nothing but rounding is left
-        return left <= ROUNDING
-    return left <= ROUNDING and left * left <= tolerance * before
+    return left <= ROUNDING and (rounded or following <= tolerance)
 
 
-def _order(descent: Descent, left: float, before: float) -> int:
+def _order(descent: Descent, left: float, before: float, following: float) -> int:
     """Whether the next pass takes a Hessian of all rows: 2 if it does, else 1."""
-    if descent.has_sample and np.isinf(before):
-        return 1  # the sample keeps the Hessian near
-    if not descent.has_sample and left > SMALL_STEP:
+    if descent.has_sample:
+        if np.isinf(before):
+            return 1  # the sample keeps the Hessian near
+        passes = _contractions(left, left / before, ROUNDING * SLOW)
+        return 2 if passes > descent.hessian_cost else 1
+    if left > SMALL_STEP:
         return 2
-    rate = np.log(before / left) if 0.0 < left < before else 0.0
-    passes = np.log(max(left / (ROUNDING * SLOW), 1.0)) / rate if rate > 0.0 else np.inf
-    return 2 if passes > descent.hessian_cost else 1
+    # With the Hessian of this point all further steps contract like the next one.
+    passes = np.ceil(_contractions(following, following / left, CONVERGENCE_TOLERANCE))
+    return 2 if passes >= descent.hessian_cost else 1
+
+
+def _contractions(decrease: float, contraction: float, least: float) -> float:
+    """Return how many contractions leave no more than the least decrease."""
+    if decrease <= least:
+        return 0.0
+    return float(np.log(least / decrease) / np.log(contraction)) if contraction < 1.0 else np.inf
 
 
 @dataclass(frozen=True)
