@@ -240,7 +240,7 @@ def test_functions_on_models_take_exposures(claims):
     assert str(found) == str(again)
     with pytest.raises(ValueError, match="held-out rows have no exposure"):
         fairridge.choose_bound(stack, X, y, new, counts, **options, **rows)
-    with pytest.raises(ValueError, match="takes no offset"):
+    with pytest.raises(TypeError, match="no linear predictor that an offset"):
         fairridge.choose_bound(stack, X, y, new, counts, **options, offset=np.log(exposure))
 
     rates = fairridge.audit(

@@ -197,7 +197,7 @@ def test_unsuitable_arguments(rows):
             few,
             numbers[:40],
             few,
-            numbers[:40],
+            numbers[40:80],
             rule=MeanGap(1),
         )
 

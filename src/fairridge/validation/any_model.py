@@ -12,10 +12,9 @@ from sklearn.base import clone, is_classifier
 from fairridge._typing import Floats, Integers
 from fairridge.data import Table, dense_columns, index_of
 from fairridge.data.columns import encode_columns
-from fairridge.data.pipelines import bound_parameter, predicted, split_pipeline, with_columns_of
+from fairridge.data.pipelines import predicted, with_columns_of
 from fairridge.metrics import ScoredRows, dependence_of, measured_on_rows, sensitive_span
 from fairridge.search import of_parts
-from fairridge.stacking._stacking import FairStacking
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
@@ -52,18 +51,20 @@ class SensitiveColumns:
 
 
 def scored(
-    fitted: Any, rows: PassedRows, sensitive: Any = None, on: SensitiveColumns | None = None
-) -> tuple[ScoredModel, ScoredRows]:
-    """Return a fitted model, and rows with its scores.
+    model: ScoredModel,
+    rows: PassedRows,
+    sensitive: Any = None,
+    on: SensitiveColumns | None = None,
+) -> ScoredRows:
+    """Return rows with the scores of a fitted model.
 
     `sensitive` are the columns of X that are sensitive, if the model does not say.
     """
-    model = scored_model(fitted)
     _, found = read_rows(model, model.inner_rows(rows), sensitive)
     if on is None:
-        return model, found
+        return found
     span = sensitive_span(on.columns, found.weight)
-    return model, replace(found, sensitive=on.columns, span=span, attributes=on.attributes)
+    return replace(found, sensitive=on.columns, span=span, attributes=on.attributes)
 
 
 def measures(model: ScoredModel, rows: ScoredRows, *, adjusted: bool) -> Scores:
@@ -93,9 +94,9 @@ def any_fold(
     if is_classifier(model):
         _require_classes(train.y, test.y)
     scores = []
-    for fitted in _fitted_each(model, train, bounds):
-        known, of_train = scored(fitted, train, sensitive, train_on)
-        _, of_test = scored(fitted, test, sensitive, test_on)
+    for known in _fitted_each(scored_model(model), train, bounds):
+        of_train = scored(known, train, sensitive, train_on)
+        of_test = scored(known, test, sensitive, test_on)
         in_training = measures(known, of_train, adjusted=False)
         held_out = measures(known, of_test, adjusted=True)
         decided = decisions.take(fold[1]).decided_in(
@@ -109,7 +110,7 @@ def any_fold(
             "train_achieved": known.last.unfairness_ if known.fair else in_training[share],
             "achieved": _achieved(known, of_test) if known.fair else held_out[share],
             **decided.of(of_test),
-            "status": status_of(fitted),
+            "status": known.status,
         }
         scores.append(of_model | held_out)
     return scores
@@ -125,13 +126,13 @@ def _require_classes(train: Any, test: Any) -> None:
         )
 
 
-def _fitted_each(model: Any, train: PassedRows, bounds: Floats) -> Iterator[Any]:
+def _fitted_each(model: ScoredModel, train: PassedRows, bounds: Floats) -> Iterator[ScoredModel]:
     """Yield models for some bounds; those of a stacked model share one cross-fit."""
-    if not isinstance(model, FairStacking) or model.learns_map:
-        yield from (train.fitted(model, float(r)) for r in bounds)
+    if model.kind != "stacked" or not model.bare or model.last.learns_map:
+        yield from (model.fitted(train, float(r)) for r in bounds)
         return
-    path = clone(model).path(train.X, train.y, unfairness=bounds, **train.beside(model))
-    yield from (path.at(float(r)) for r in bounds)
+    path = clone(model.last).path(train.X, train.y, unfairness=bounds, **model.beside(train))
+    yield from (scored_model(path.at(float(r))) for r in bounds)
 
 
 def _achieved(model: ScoredModel, rows: ScoredRows) -> float:
@@ -139,12 +140,6 @@ def _achieved(model: ScoredModel, rows: ScoredRows) -> float:
     assert model.measure is not None
     measure = measured_on_rows(model.measure, rows.family)
     return measure.adjusted(rows) if measure.of_variance else measure.interval(rows, 0.5).value
-
-
-def status_of(model: Any) -> str:
-    """Say how the search for a bound ended; pipelines ask their last step."""
-    last = split_pipeline(model)[1]
-    return getattr(last, "status_", "converged" if bound_parameter(model) else "no bound")
 
 
 def uses_sensitive(model: Any, rows: PassedRows, places: Sequence[int]) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._notebook import facts_html, table_html
@@ -17,9 +15,7 @@ from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
 from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
-from fairridge.data.pipelines import bound_parameter, split_pipeline, with_last
-from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.estimators._responses import Inputs
+from fairridge.data.pipelines import bound_parameter
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics import (
     BINS,
@@ -32,7 +28,6 @@ from fairridge.metrics import (
 )
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS
 from fairridge.rules import Compared, JudgedRows, Rule
-from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.same_rows import refuse_training_rows
@@ -273,22 +268,29 @@ def choose_bound(
     held = PassedRows(
         X_held, y_held, sensitive_features_held, sample_weight_held, offset_held, exposure_held
     )
-    _check_offsets(split_pipeline(model)[1], own, held)
-    inner, own, held, complete = _innermost(model, own, held)
-    bounds, models = _candidates(inner, bounds, own)
-    found = _tested(bounds, models, own, held, rule, confidence, untested)
+    whole = scored_model(model)
+    _check_offsets(whole, own, held)
+    whole = whole.with_steps_fitted(own)
+    own, held = (whole.after_steps(rows) for rows in (own, held))
+    refuse_training_rows(own, held)
+    whole = whole.with_learners_fitted(own)
+    inside = replace(whole, steps=None)
+    inner, own = inside.training_rows(own)
+    bounds, models = _candidates(scored_model(inner), bounds, own)
+    found = _tested(bounds, models, own, inside.inner_rows(held), rule, confidence, untested)
     _warn(found)
-    chosen = None if found.model is None else complete(found.model)
+    if found.granted and whole.fair:  # for reports, also of a model that was saved
+        found.model.chosen_ = {"Fingerprint": found.model.fingerprint_} | found.facts
+    chosen = whole.with_linear(found.model) if found.granted else None
     return replace(found, model=chosen, _backend=as_table(X).backend)
 
 
-def _check_offsets(model: Any, own: PassedRows, held: PassedRows) -> None:
+def _check_offsets(model: ScoredModel, own: PassedRows, held: PassedRows) -> None:
     """Raise unless both have the same offsets, and the model takes these."""
-    taken = ("offset", "exposure") if isinstance(model, LinearModel) else ("exposure",)
+    for rows in (own, held):
+        model.refuse_offsets(offset=rows.offset, exposure=rows.exposure)
     for name in ("offset", "exposure"):
         given, given_held = (getattr(rows, name) is not None for rows in (own, held))
-        if (given or given_held) and name not in taken:
-            raise ValueError(f"{type(model).__name__} takes no {name}; leave it out.")
         if given != given_held:
             which = "held-out" if given else "training"
             raise ValueError(
@@ -297,47 +299,22 @@ def _check_offsets(model: Any, own: PassedRows, held: PassedRows) -> None:
             )
 
 
-def _innermost(
-    model: Any, own: PassedRows, held: PassedRows
-) -> tuple[Any, PassedRows, PassedRows, Callable[[Any], Any]]:
-    """Return the linear model in a pipeline or a stack, rows as it reads them, and its way back.
-
-    Any other model stands for itself.
-    """
-    steps, last = split_pipeline(model)
-    if last is not model and isinstance(last, LinearModel | FairStacking):
-        if steps is not None:
-            steps = clone(steps).fit(own.X, own.y)
-            own, held = (replace(rows, X=steps.transform(rows.X)) for rows in (own, held))
-        inner, own, held, complete = _innermost(last, own, held)
-        return inner, own, held, lambda found: with_last(model, steps, complete(found))
-    if not isinstance(model, FairStacking):
-        return model, own, held, lambda found: found
-    refuse_training_rows(own.inputs, own.y, held.inputs, held.y)
-    stack = copy(model).fit(own.X, own.y, **own.beside(model))
-    given = own.sensitive_features, own.sample_weight, own.exposure
-    of_layer = stack.training_of_layer(own.X, own.y, *given)
-    new = stack.layer_inputs(
-        held.X, sensitive_features=held.sensitive_features, exposure=held.exposure
-    )
-    held = PassedRows(y=held.y, sample_weight=held.sample_weight, **new)
-    return stack.layer_, PassedRows(**of_layer), held, stack.with_layer
-
-
-def _candidates(model: Any, bounds: Floats, own: PassedRows) -> tuple[Floats, Sequence[Any]]:
+def _candidates(
+    model: ScoredModel, bounds: Floats, own: PassedRows
+) -> tuple[Floats, Sequence[ScoredModel]]:
     """Return models for all bounds; a model that has none stands for itself."""
-    if isinstance(model, LinearModel):
-        path = model.path(own.X, own.y, unfairness=bounds, **own.beside(model))
-        return bounds, [path.at(float(r)) for r in bounds]
-    if bound_parameter(model) is None:
-        check_is_fitted(model)
+    if model.fair:
+        path = model.given.path(own.X, own.y, unfairness=bounds, **model.beside(own))
+        return bounds, [scored_model(path.at(float(r))) for r in bounds]
+    if bound_parameter(model.given) is None:
+        check_is_fitted(model.given)
         return np.full(1, np.nan), [model]
-    return bounds, [own.fitted(model, float(r)) for r in bounds]
+    return bounds, [model.fitted(own, float(r)) for r in bounds]
 
 
 def _tested(
     bounds: Floats,
-    models: Sequence[Any],
+    models: Sequence[ScoredModel],
     training: PassedRows,
     held: PassedRows,
     rule: Rule,
@@ -346,14 +323,12 @@ def _tested(
 ) -> ChosenBound:
     """Walk from the fairest model on training rows to the last that passes on others."""
     training, held = training.present, held.present
-    known = [scored_model(model) for model in models]
-    wanted = _wanted(known[0], rule, name_of(training.y))
-    ours = _Readable.of(known[0], training)
-    own = [ours.judged(model, rule, wanted) for model in known]
+    wanted = _wanted(models[0], rule, name_of(training.y))
+    ours = _Readable.of(models[0], training)
+    own = [ours.judged(model, rule, wanted) for model in models]
     start = int(np.argmin([rule.excess(rows) for rows in own]))
-    theirs = _Readable.of(known[0], held)
-    refuse_training_rows(ours.inputs, training.y, theirs.inputs, held.y)
-    judged = (theirs.judged(model, rule, wanted) for model in known[start:])
+    theirs = _Readable.of(models[0], held)
+    judged = (theirs.judged(model, rule, wanted) for model in models[start:])
     level = 1.0 - confidence
     walk = list(_walk(rule, bounds[start:], own[start:], judged, level))
     missing = tuple(_untested(rule, own[start], walk[0][1], ours.cut | theirs.cut))
@@ -365,7 +340,6 @@ def _tested(
 class _Readable:
     """Rows that several models are judged on, read once."""
 
-    inputs: Inputs
     rows: ScoredRows  # with the scores of one of the models
     # As models read them.
     X: Any
@@ -376,8 +350,8 @@ class _Readable:
         """Read rows of positive weight for a model, and for others like it."""
         inputs, rows = read_rows(model, given)
         if model.fair:
-            return cls(inputs, rows, inputs.table, inputs.attributes)
-        return cls(inputs, rows, given.X, given.sensitive_features)
+            return cls(rows, inputs.table, inputs.attributes)
+        return cls(rows, given.X, given.sensitive_features)
 
     def judged(self, model: ScoredModel, rule: Rule, wanted: Favorable) -> JudgedRows:
         """Return what a model decides."""
@@ -415,7 +389,7 @@ def _concluded(
     rule: Rule,
     confidence: float,
     walk: Sequence[tuple[dict[str, Any], JudgedRows]],
-    models: Sequence[Any],
+    models: Sequence[ScoredModel],
     missing: tuple[dict[str, Any], ...],
     undecided: bool,
     wanted: Favorable,
@@ -442,18 +416,15 @@ def _concluded(
     )
     if undecided or not passed:
         return found
-    last, model = steps[passed - 1], models[passed - 1]
-    found = replace(
+    last = steps[passed - 1]
+    return replace(
         found,
         unfairness=None if np.isnan(last["unfairness"]) else last["unfairness"],
-        model=model,
+        model=models[passed - 1].given,
         granted=True,
         p_value=last["p_value"],
         nearest=rule.compared(rows[passed - 1], level),
     )
-    if isinstance(model, LinearModel):  # for reports, also of a model that was saved
-        model.chosen_ = {"Fingerprint": model.fingerprint_} | found.facts
-    return found
 
 
 def _warn(found: ChosenBound) -> None:

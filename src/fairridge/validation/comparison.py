@@ -39,7 +39,6 @@ from fairridge.validation.any_model import (
     SensitiveColumns,
     measures,
     scored,
-    status_of,
     uses_sensitive,
 )
 from fairridge.validation.compared_models import (
@@ -54,7 +53,7 @@ from fairridge.validation.cross_validation import FoldedRows, fold_records
 from fairridge.validation.decision_rates import RATES, Decisions
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.scored_model import ScoredModel
+from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # Statuses of models that meet their bound.
 MET = ("converged", "jumped", "inactive", "no bound")
@@ -184,7 +183,7 @@ def compare(
     rows = folded.rows
     on = SensitiveColumns.of(rows, sensitive)
     case = _Case(replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on))
-    case = replace(case, base=case.dependence(case.scored(_fitted(free, rows, 1.0)[0])[1]))
+    case = replace(case, base=case.dependence(case.scored(_fitted(free, rows, 1.0)[0])))
     by_group, cut = grouped(rows, on, sensitive)
     records, skipped, warned, flips = [], {}, {}, []
     n_folds = len(folded.places)
@@ -219,8 +218,8 @@ class _Case:
     folded: FoldedRows
     base: Dependence | None = None  # of the unconstrained model
 
-    def scored(self, fitted: Any) -> tuple[ScoredModel, ScoredRows]:
-        """Return a fitted model, and all rows with its scores."""
+    def scored(self, fitted: ScoredModel) -> ScoredRows:
+        """Return all rows with the scores of a fitted model."""
         return scored(fitted, self.folded.rows, self.folded.sensitive, self.folded.on)
 
     @cached_property
@@ -244,15 +243,15 @@ class _Case:
             measured = self._of(fitted, validated) | {"seconds": seconds}
             records.append({"model": name, "unfairness": float(r)} | measured)
         flips = [
-            (name, float(r), fitted.sign_flips_)
+            (name, float(r), fitted.given.sign_flips_)
             for r, (fitted, _) in zip(bounds, fits, strict=True)
-            if getattr(fitted, "sign_flips_", {})
+            if getattr(fitted.given, "sign_flips_", {})
         ]
         return records, tuple(dict.fromkeys(texts)), flips
 
-    def _of(self, fitted: Any, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    def _of(self, model: ScoredModel, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return the measures of one model at one bound."""
-        model, rows = self.scored(fitted)
+        rows = self.scored(model)
         in_training = measures(model, rows, adjusted=False)
         decided = self.decisions.decided_in(rows.response[:, 0], rows.weight, rows.exposure)
         in_training |= decided.of(rows)
@@ -263,8 +262,8 @@ class _Case:
         places = () if self.folded.on is None else self.folded.on.places
         held_out = np.array([[fold.get(name, nan) for name in names] for fold in validated])
         record: dict[str, Any] = {
-            "uses_sensitive": uses_sensitive(fitted, self.folded.rows, places),
-            "status": status_of(fitted),
+            "uses_sensitive": uses_sensitive(model.given, self.folded.rows, places),
+            "status": model.status,
         }
         for name, mean, error in zip(names, *mean_and_error(held_out), strict=True):
             train = in_training.get(name, nan)
@@ -340,7 +339,9 @@ def _task(y: Any) -> str:
 
 def _family(models: Mapping[str, Any], exposure: Any) -> Any:
     """Return the family of the first model that has one; one with the log link for an exposure."""
-    families = [model.family for model in models.values() if "family" in _parameters(model)]
+    linear = [model for model in map(scored_model, models.values()) if model.kind == "linear"]
+    parameters = [model.last.get_params(deep=False) for model in linear]
+    families = [known["family"] for known in parameters if "family" in known]
     if exposure is None:
         return next(iter(families), "gaussian")
     logged = [family for family in families if resolve_regression_family(family).link == "log"]
@@ -352,10 +353,6 @@ def _family(models: Mapping[str, Any], exposure: Any) -> Any:
     return logged[0]
 
 
-def _parameters(model: Any) -> dict[str, Any]:
-    return model.get_params(deep=False) if isinstance(model, LinearModel) else {}
-
-
 def _unconstrained(task: str, family: Any, options: dict[str, Any]) -> LinearModel:
     """Return the model without a bound."""
     if task == "regression":
@@ -363,10 +360,10 @@ def _unconstrained(task: str, family: Any, options: dict[str, Any]) -> LinearMod
     return (FairRidgeClassifier if task == "classification" else FairRidgeSurvival)(1.0, **options)
 
 
-def _fitted(model: Any, rows: PassedRows, r: float) -> tuple[Any, float]:
+def _fitted(model: Any, rows: PassedRows, r: float) -> tuple[ScoredModel, float]:
     """Fit for one bound, and say how long it took."""
     start = time.perf_counter()
-    fitted = rows.fitted(model, r)
+    fitted = scored_model(model).fitted(rows, r)
     return fitted, time.perf_counter() - start
 
 

@@ -15,7 +15,6 @@ from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, make_frame, warn_of_order, weights
-from fairridge.data.pipelines import split_pipeline
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._fair_ridge import LinearModel
@@ -26,7 +25,6 @@ from fairridge.metrics import Favorable, groupings
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
-from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.any_model import SensitiveColumns, any_fold
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
@@ -34,6 +32,7 @@ from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
 from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import ScoredModel, scored_model
 from fairridge.validation.streamed import StreamedData
 from fairridge.validation.whole import WholeModel
 
@@ -345,20 +344,22 @@ class FoldedRows:
         """Return the scores of a model in every fold, one dict per bound, and what the loss is."""
         jobs, rows = Parallel(n_jobs=n_jobs, return_as="generator"), self.rows
         folds = [fold for repeat in self.repeated for fold in repeat]
-        if isinstance(model, LinearModel) and not self.grouped:
-            given = rows.sensitive_features, rows.sample_weight, rows.shift(model)
+        judged = scored_model(model)
+        if judged.kind == "linear" and judged.bare and not self.grouped:
+            offset = model._shift(rows.offset, rows.exposure)
+            given = rows.sensitive_features, rows.sample_weight, offset
             training = read_training(model, rows.X, rows.y, *given)
             decisions = self.decisions(model) if in_memory(training.engine) else None
             by_fold = _linear_folds(model, training, folds, bounds, jobs, decisions)
             return by_fold, loss_name(training.response.family)
-        lacking = rows.lacking(model)
+        lacking = judged.lacking(rows)
         if lacking is not None:
             argument, words = lacking
             raise TypeError(f"model {name!r} is {words}; leave out the {argument} or the model.")
-        decisions = self.decisions(split_pipeline(model)[1])
+        decisions = self.decisions(judged.last)
         how = bounds, decisions, self.sensitive, self.on
         by_fold = jobs(delayed(any_fold)(model, rows, fold, *how) for fold in folds)
-        return by_fold, _loss_name_of(model, rows.y)
+        return by_fold, _loss_name_of(judged, rows.y)
 
     def decisions(self, model: Any) -> Decisions:
         """Return how decisions are compared, between groups of the rows as they were passed."""
@@ -377,13 +378,11 @@ def loss_name(family: Family) -> str:
     return "RMSE" if family.least_squares else "mean deviance"
 
 
-def _loss_name_of(model: Any, y: Any) -> str:
+def _loss_name_of(model: ScoredModel, y: Any) -> str:
     """Say what the loss of any model is, before it is fitted."""
-    last = split_pipeline(model)[1]
-    fair = isinstance(last, LinearModel | FairStacking)
-    if is_classifier(model) or np.ndim(y) == 2:
+    if is_classifier(model.given) or np.ndim(y) == 2:
         return "mean deviance"
-    family = getattr(last, "family", "gaussian") if fair else "gaussian"
+    family = getattr(model.last, "family", "gaussian") if model.fair else "gaussian"
     return loss_name(resolve_regression_family(family))
 
 

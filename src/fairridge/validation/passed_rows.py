@@ -8,24 +8,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Integers
 from fairridge.data import Table, as_table, weights
 from fairridge.data.design import sensitive_positions
-from fairridge.data.pipelines import at_bound, fit_arguments, split_pipeline
-from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
 
 # Intersections, as positions among the sensitive attributes.
 Crossed = tuple[tuple[int, ...], ...]
-# Why models cannot be fitted to rows that have more than X, y and S.
-REASONS = {
-    "sample_weight": "whose fit takes no sample_weight",
-    "offset": "which has no linear predictor that an offset could be added to",
-    "exposure": "which has no linear predictor with the log link",
-}
 
 
 @dataclass(frozen=True)
@@ -51,10 +42,6 @@ class PassedRows:
         """
         given = self.X, self.sensitive_features, self.sample_weight, offset, self.y
         return read_inputs(*given)
-
-    def shift(self, model: Any) -> Any:
-        """Return offset and exposure, as the functions that read rows take them."""
-        return model._shift(self.offset, self.exposure) if isinstance(model, LinearModel) else None
 
     def take(self, rows: Integers) -> PassedRows:
         """Return these rows only."""
@@ -84,23 +71,3 @@ class PassedRows:
         places, crossed = sensitive_positions(sensitive, table.names, table.shape[1])
         names = tuple(map(table.label, places))
         return replace(table.select(places), names=names), places, crossed
-
-    def lacking(self, model: Any) -> tuple[str, str] | None:
-        """Return an argument that the `fit` of a model does not take, and why it does not."""
-        last = split_pipeline(model)[1]
-        for name, reason in REASONS.items():
-            if getattr(self, name) is not None and not has_fit_parameter(last, name):
-                return name, f"a {type(last).__name__}, {reason}"
-        return None
-
-    def beside(self, model: Any) -> dict[str, Any]:
-        """Return the arguments of a model's `fit` beside X and y."""
-        lacking = self.lacking(model)
-        if lacking is not None:
-            raise TypeError(lacking[1])
-        given = {name: getattr(self, name) for name in ("sensitive_features", *REASONS)}
-        return fit_arguments(model, **given)
-
-    def fitted(self, model: Any, r: float) -> Any:
-        """Return a copy of a model, fitted for one bound; models without a bound ignore it."""
-        return at_bound(model, r).fit(self.X, self.y, **self.beside(model))

@@ -73,8 +73,7 @@ def _read_others(
         raise ValueError(
             f"{model.name} does not say which columns are sensitive; pass sensitive_features."
         )
-    if given.exposure is not None:
-        model.require_rates()
+    model.refuse_offsets(offset=given.offset, exposure=given.exposure)
     inputs = given.read(joined_offsets("log", None, given.exposure))
     attributes, _, crossed = given.attributes(sensitive)
     attributes = attributes if isinstance(inputs.keep, slice) else attributes.take(inputs.keep)

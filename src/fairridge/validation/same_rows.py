@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from fairridge.data import Levels, Table
 from fairridge.data.table import one_per_row
 from fairridge.estimators._responses import Inputs
+from fairridge.validation.passed_rows import PassedRows
 
 # Part of the held-out rows that must be among the training rows, which are mostly distinct.
 MAX_SHARED_ROWS = 0.5
 
 
-def refuse_training_rows(training: Inputs, y: Any, held: Inputs, y_held: Any) -> None:
+def refuse_training_rows(own: PassedRows, held_out: PassedRows) -> None:
     """Raise if most held-out rows are training rows, response included.
 
     Rows of few categorical columns often agree by chance. Then only the same
     rows in the same number are recognized.
     """
+    training, held = own.inputs, held_out.inputs
     pairs = (training.table, held.table), (training.attributes, held.attributes)
     if any(table is not None and table.on_device for pair in pairs for table in pair):
         return  # rows on devices stay there
@@ -30,7 +32,8 @@ def refuse_training_rows(training: Inputs, y: Any, held: Inputs, y_held: Any) ->
     n, n_held = training.table.shape[0], held.table.shape[0]
     cells = np.zeros(n + n_held, dtype=np.intp)
     columns = [each for pair in pairs for each in _column_pairs(*pair)]
-    for values in map(np.concatenate, (*columns, *_responses(training, y, held, y_held))):
+    responses = _responses((training, own.y), (held, held_out.y))
+    for values in map(np.concatenate, (*columns, *responses)):
         codes = np.unique(values, return_inverse=True)[1]
         cells = np.unique(cells * (codes.max() + 1) + codes, return_inverse=True)[1]
         counts, counts_held = (
@@ -73,9 +76,9 @@ def _values(column: NDArray[Any] | Levels) -> NDArray[Any]:
     return np.array([*map(str, column.levels), ""])[column.codes]
 
 
-def _responses(training: Inputs, y: Any, held: Inputs, y_held: Any) -> list[list[NDArray[Any]]]:
+def _responses(*sides: tuple[Inputs, Any]) -> list[list[NDArray[Any]]]:
     """Return the responses of both; of times and events the columns are enough."""
+    _, y = sides[0]
     if len(getattr(y, "shape", ())) > 1 and y.shape[1] > 1:
         return []
-    sides = (training, y), (held, y_held)
     return [[one_per_row(v, rows.n_given, "y")[rows.keep].astype(str) for rows, v in sides]]

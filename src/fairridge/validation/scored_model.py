@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -11,11 +12,19 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fairridge._typing import Floats
 from fairridge.data.classes import labels_by_code
-from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
+from fairridge.data.pipelines import (
+    at_bound,
+    bound_parameter,
+    fit_arguments,
+    predicted,
+    split_pipeline,
+    takes_sensitive,
+    with_last,
+)
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import bounded_measure
 from fairridge.families import Binomial, Family, Gaussian, Multinomial
@@ -26,6 +35,12 @@ from fairridge.validation.passed_rows import PassedRows
 
 # Probabilities of 0 and 1 have no logarithm: they are clipped, as scikit-learn does.
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps
+# Why models cannot be fitted to rows that have more than X, y and S.
+REASONS = {
+    "sample_weight": "whose fit takes no sample_weight",
+    "offset": "which has no linear predictor that an offset could be added to",
+    "exposure": "which has no linear predictor with the log link",
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,11 @@ class ScoredModel:
     def fair(self) -> bool:
         """Whether it is a model of this library with a bound and coefficients."""
         return self.kind != "other"
+
+    @property
+    def bare(self) -> bool:
+        """Whether it is a fair model by itself, and not the last step of a pipeline."""
+        return self.fair and self.last is self.given
 
     @property
     def name(self) -> str:
@@ -88,15 +108,73 @@ class ScoredModel:
         """What it bounds; None of other models."""
         return bounded_measure(self.linear) if self.fair else None
 
-    def require_rates(self) -> None:
-        """Raise unless what it predicts beside an exposure may be rates."""
-        if self.classes is not None:
+    @property
+    def status(self) -> str:
+        """How the search for a bound ended."""
+        known = "converged" if bound_parameter(self.given) else "no bound"
+        return getattr(self.last, "status_", known)
+
+    # ------------------------------------------------------------------ fits
+
+    def lacking(self, rows: PassedRows) -> tuple[str, str] | None:
+        """Return an argument that `fit` does not take, and why it does not."""
+        for name, reason in REASONS.items():
+            if getattr(rows, name) is not None and not has_fit_parameter(self.last, name):
+                return name, f"a {self.name}, {reason}"
+        return None
+
+    def beside(self, rows: PassedRows) -> dict[str, Any]:
+        """Return the arguments of `fit` beside X and y."""
+        lacking = self.lacking(rows)
+        if lacking is not None:
+            raise TypeError(lacking[1])
+        given = {name: getattr(rows, name) for name in ("sensitive_features", *REASONS)}
+        return fit_arguments(self.given, **given)
+
+    def fitted(self, rows: PassedRows, r: float) -> ScoredModel:
+        """Return a copy that is fitted for one bound; models without a bound ignore it."""
+        model = at_bound(self.given, r).fit(rows.X, rows.y, **self.beside(rows))
+        return scored_model(model)
+
+    def refuse_offsets(self, *, offset: Any, exposure: Any) -> None:
+        """Raise if it has no linear predictor for an offset, or no rates beside an exposure."""
+        if offset is not None and self.kind != "linear":
+            raise TypeError(
+                f"{self.name} has no linear predictor that an offset could be added to; leave the "
+                "offset out."
+            )
+        if exposure is not None and not self.fair and is_classifier(self.given):
             raise TypeError("exposure is for counts and amounts, not for classes; leave it out.")
+
+    def with_steps_fitted(self, rows: PassedRows) -> ScoredModel:
+        """Return the same model, with the steps before a fair one fitted to rows."""
+        if self.steps is None:
+            return self
+        return replace(self, steps=clone(self.steps).fit(rows.X, rows.y))
+
+    def with_learners_fitted(self, rows: PassedRows) -> ScoredModel:
+        """Return the same model, with the learners below a layer fitted to rows past the steps."""
+        if self.kind != "stacked":
+            return self
+        # A copy, not a clone: prefit learners stay fitted.
+        given = scored_model(self.last).beside(rows)
+        return replace(self, last=copy(self.last).fit(rows.X, rows.y, **given))
+
+    def with_linear(self, linear: Any) -> Any:
+        """Return the whole model, of these steps and learners, with another linear model in it."""
+        last = self.last.with_layer(linear) if self.kind == "stacked" else linear
+        in_pipeline = self.fair and isinstance(self.given, Pipeline)
+        return with_last(self.given, self.steps, last) if in_pipeline else last
+
+    def after_steps(self, rows: PassedRows) -> PassedRows:
+        """Return rows as a fair model reads them; other models read them as they came."""
+        return rows if self.steps is None else replace(rows, X=self.steps.transform(rows.X))
+
+    # ------------------------------------------------------------------ rows
 
     def inner_rows(self, rows: PassedRows) -> PassedRows:
         """Return new rows as `linear` reads them; other models read them as they came."""
-        if self.steps is not None:
-            rows = replace(rows, X=self.steps.transform(rows.X))
+        rows = self.after_steps(rows)
         if self.kind != "stacked":
             return rows
         given = self.last.layer_inputs(
@@ -105,13 +183,13 @@ class ScoredModel:
         return PassedRows(y=rows.y, sample_weight=rows.sample_weight, **given)
 
     def training_rows(self, rows: PassedRows) -> tuple[Any, PassedRows]:
-        """Return the linear model, which need not be fitted, and the rows of its fit."""
-        if self.steps is not None:
-            fitted = hasattr(self.last, "unfairness_")
-            steps = self.steps if fitted else clone(self.steps).fit(rows.X, rows.y)
-            rows = replace(rows, X=steps.transform(rows.X))
+        """Return the linear model, which need not be fitted, and the rows of its fit.
+
+        Other models are returned as they were passed.
+        """
+        rows = self.after_steps(rows)
         if self.kind != "stacked":
-            return self.last, rows
+            return (self.last if self.fair else self.given), rows
         given = rows.X, rows.y, rows.sensitive_features, rows.sample_weight, rows.exposure
         return self.linear, PassedRows(**self.last.training_of_layer(*given))
 

@@ -34,6 +34,7 @@ from fairridge.validation.moments import (
     solved,
 )
 from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import scored_model
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ class StreamedData:
 
 
 def _require_moments(name: str, model: Any, source: RowSource) -> None:
-    if not isinstance(model, LinearModel):
+    judged = scored_model(model)
+    if judged.kind != "linear" or not judged.bare:
         raise TypeError(f"model {name!r} is a {type(model).__name__}, which needs rows in memory.")
     if not unread_response(model, source.roles).family.least_squares:
         raise ValueError(

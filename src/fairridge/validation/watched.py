@@ -107,19 +107,12 @@ class Watched:
 
     def shift(self, offset: Any, exposure: Any, n_rows: int) -> Floats | None:
         """Read what is added to η; raise if the model was fitted with it, and none is given."""
+        self.model.refuse_offsets(offset=offset, exposure=exposure)
+        joined = joined_offsets(self._link, offset, exposure)
         if self.model.fair:
-            joined = joined_offsets(self.model.family.link, offset, exposure)
             linear = self.model.linear
             require_offsets(linear._fitted.offsets, joined, type(linear).__name__)
-            return read_offset(joined, n_rows)
-        if offset is not None:
-            raise TypeError(
-                f"{self.model.name} has no linear predictor that an offset could be added to; "
-                "leave the offset out."
-            )
-        if exposure is not None:
-            self.model.require_rates()
-        return read_offset(joined_offsets(self._link, None, exposure), n_rows)
+        return read_offset(joined, n_rows)
 
     @property
     def _link(self) -> str:

@@ -137,11 +137,7 @@ def report(
     """
     judged = scored_model(model)
     _check_settings(judged, format, new_rows, cv, bootstrap)
-    if offset is not None and judged.kind != "linear":
-        raise TypeError(
-            f"{judged.name} has no linear predictor that an offset could be added to; leave the "
-            "offset out."
-        )
+    judged.refuse_offsets(offset=offset, exposure=exposure)
     given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
     options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
@@ -151,6 +147,8 @@ def report(
     if check_flag("new_rows", new_rows) or not judged.fair:
         page = NewRowsReport(gather_new_rows(judged, judged.inner_rows(given), options))
     else:
+        if not hasattr(judged.last, "unfairness_"):
+            judged = judged.with_steps_fitted(given)
         linear, own = judged.training_rows(given)
         with DelayedBar() if progress is None else nullcontext(progress) as shown:
             page = AuditReport(gather(linear, own, options, shown))
