@@ -105,15 +105,15 @@ class Measure:
             return Estimate(sequential_share(scatter_of(columns, rows.weight), q, m))
         if not self.of_variance:
             return UNDEFINED
-        return explained_share(self._judged(rows), rows.sensitive, rows.controls, confidence)[0]
+        return explained_share(self.judged(rows), rows.sensitive, rows.controls, confidence)[0]
 
     def adjusted(self, rows: ScoredRows) -> float:
         """Return the share less what chance alone explains."""
         if not self.of_variance:
             return UNDEFINED.value
-        return explained_share(self._judged(rows), rows.sensitive, rows.controls, 0.5)[1]
+        return explained_share(self.judged(rows), rows.sensitive, rows.controls, 0.5)[1]
 
-    def _judged(self, rows: ScoredRows) -> list[Judged]:
+    def judged(self, rows: ScoredRows) -> list[Judged]:
         """Return scores, and the weights of the rows among which they count."""
         if self.whole == "scores":
             return [(rows.scores, rows.weight)]

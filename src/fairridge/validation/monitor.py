@@ -11,11 +11,10 @@ import numpy as np
 from fairridge._arrays import LARGEST_EXPONENT
 from fairridge._typing import TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
-from fairridge.data import as_table, warn_of_order, weights
 from fairridge.outputs import checksum, writing
 from fairridge.validation.betting import EProcess, add_rows
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.watched import MAX_SCALE, watched_of
+from fairridge.validation.watched import watched_of
 
 # Of state files, those that say in other words what is watched, and earlier ones.
 FORMAT = 4
@@ -192,30 +191,10 @@ class Monitor:
         MonitorState
             What the monitor has seen so far.
         """
-        rows = self._watched.model.inner_rows(PassedRows(X, y, sensitive_features))
-        X, sensitive_features = rows.X, rows.sensitive_features
-        beside = {"sample_weight": sample_weight, "exposure": exposure}
-        warn_of_order(X=X, y=y, sensitive_features=sensitive_features, offset=offset, **beside)
-        n = as_table(X, sparse=True).shape[0]
-        given, watched = weights(sample_weight, n), self._watched
-        shift = watched.shift(offset, exposure, n)
-        weight = watched.weights(np.ones(n) if given is None else given, shift)
-        if (
-            weight.max(initial=1.0) > MAX_SCALE
-            or weight[weight > 0.0].min(initial=1.0) < 1 / MAX_SCALE
-        ):
-            raise ValueError(
-                "sample_weight, times the exposure if there is one, leaves the range of usual "
-                "numbers; divide the weights by their mean, and by the same number in every batch."
-            )
-        there, chosen = weight > 0.0, watched.rows(y, n)
-        values = watched.values(X, sensitive_features, shift)
-        self._rows += int(there.sum())
-        if chosen is not None:
-            there &= chosen
-        self._purse = add_rows(
-            self._purse, self._columns, self.unfairness, values[there], weight[there]
-        )
+        given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
+        n_rows, values, weight = self._watched.read(given)
+        self._rows += n_rows
+        self._purse = add_rows(self._purse, self._columns, self.unfairness, values, weight)
         return self.state
 
     # ------------------------------------------------------------------ files

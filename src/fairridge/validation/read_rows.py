@@ -26,13 +26,14 @@ from fairridge.validation.scored_model import ScoredModel
 
 
 def read_rows(
-    model: ScoredModel, given: PassedRows, sensitive: Any = None
+    model: ScoredModel, given: PassedRows, sensitive: Any = None, *, compared: bool = True
 ) -> tuple[Inputs, ScoredRows]:
     """Read and score rows of positive weight; `linear` of the model, if any, reads them.
 
     `sensitive` are the columns of X that are sensitive, for other models that do not say.
+    Without responses, scores alone may be asked for, which are not `compared` with any.
     """
-    if given.y is None:
+    if given.y is None and compared:
         raise ValueError("predictions are compared with responses: pass y.")
     return _read_fair(model, given) if model.fair else _read_others(model, given, sensitive)
 
@@ -60,8 +61,8 @@ def _read_fair(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRow
         attributes=sensitive_table(facts.design, inputs.table, inputs.attributes),
     )
     assert model.measure is not None
-    losses = losses_of(linear, engine, found) if model.measure.whole == "model" else None
-    return inputs, replace(found, losses=losses)
+    explains = model.measure.whole == "model" and given.y is not None
+    return inputs, replace(found, losses=losses_of(linear, engine, found) if explains else None)
 
 
 def _read_others(
@@ -97,6 +98,9 @@ def _kept(rows: Any, inputs: Inputs) -> Any:
 
 def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
     """Read the response; classes are those of the fit, though some may be missing here."""
+    if y is None:
+        nothing = np.zeros((inputs.table.shape[0], 1))
+        return Response(model.family, nothing, nothing, model.classes)
     if model.classes is None and model.fair:
         found: Response = model.linear._fitted.read_response(y, inputs)
         return replace(found, family=model.family)

@@ -9,24 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Booleans, Floats
-from fairridge.data import (
-    Encoding,
-    Table,
-    as_table,
-    dense_columns,
-    exposure_of,
-    joined_offsets,
-    read_offset,
-    require_offsets,
-)
+from fairridge._typing import Floats
+from fairridge.data import Encoding, Table, as_table, dense_columns
 from fairridge.data.columns import CategoricalColumn, encode_columns
 from fairridge.data.pipelines import predicted
-from fairridge.data.table import labels, require_known
 from fairridge.estimators._each import require_one_bound
 from fairridge.export import linear_form
 from fairridge.metrics import Measure, share_of_means
 from fairridge.validation.betting import StreamColumns
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # Standard deviations, and weights, whose fourth powers are still numbers.
@@ -105,79 +97,42 @@ class Watched:
         reach.append(1.0 if probability else np.inf)
         return StreamColumns(first, tuple(attributes), np.array(reach))
 
-    def shift(self, offset: Any, exposure: Any, n_rows: int) -> Floats | None:
-        """Read what is added to η; raise if the model was fitted with it, and none is given."""
-        self.model.refuse_offsets(offset=offset, exposure=exposure)
-        joined = joined_offsets(self._link, offset, exposure)
-        if self.model.fair:
-            linear = self.model.linear
-            require_offsets(linear._fitted.offsets, joined, type(linear).__name__)
-        return read_offset(joined, n_rows)
+    def read(self, given: PassedRows) -> tuple[int, Floats, Floats]:
+        """Return how many rows there are, and the values and weights of those looked at.
 
-    @property
-    def _link(self) -> str:
-        """The link that makes rates of exposures: what other models predict are rates then."""
-        return self.model.family.link if self.model.fair else "log"
-
-    def weights(self, weight: Floats, shift: Floats | None) -> Floats:
-        """Return the weights of rows: those of rates have their exposure as a factor."""
-        exposure = exposure_of(self._link, shift) if self.of_means else None
-        return weight if exposure is None else weight * exposure
-
-    def rows(self, y: Any, n_rows: int) -> Booleans | None:
-        """Return which rows are looked at; None for all."""
-        if not self.measure.among:
-            return None
-        classes = self.model.classes.tolist()  # type: ignore[union-attr]
-        positive = classes[self.measure.among[0][1]]
-        if y is None:
-            raise ValueError(
-                f"this model bounds what S explains among rows of class {positive!r}, so that "
-                "the monitor needs to know which rows these are; pass y once it is known."
-            )
-        known = labels(y, n_rows, "y")
-        require_known(known, classes)
-        return np.asarray(known == positive)
-
-    def values(self, X: Any, sensitive_features: Any, shift: Floats | None) -> Floats:
-        """Return controls, S and the score, in units of their spread."""
-        read = self._of_model if self.model.fair else self._of_predictions
-        scaled = (read(X, sensitive_features, shift) - self.center) / self.unit
-        usual = (np.abs(scaled) <= MAX_SCALE).all(axis=1)
-        if not usual.all():
-            raise ValueError(
-                f"the prediction or an attribute of row {int(np.argmin(usual))} is more than "
-                f"{MAX_SCALE:g} standard deviations from the training mean; leave the row out."
-            )
-        return scaled
-
-    def _of_model(self, X: Any, sensitive_features: Any, shift: Floats | None) -> Floats:
-        """Read rows as a fair model does.
-
-        What is bounded of η has no offset, nor have rates; other means do.
+        Values are controls, S and the score, in units of their spread.
         """
-        linear, family = self.model.linear, self.model.family
-        apart = not self.of_means or family.link == "log" or family.least_squares
-        eta = linear._linear_predictor(X, sensitive_features, None if apart else shift)
-        with np.errstate(over="ignore"):
-            score = np.asarray(family.mean(eta) if self.of_means else eta, np.float64)
-        design, name = linear._fitted.design, type(linear).__name__
-        attributes = design.attributes(sensitive_features, estimator_name=name)
-        S, predictors = design.encode(as_table(X), attributes, linear.unknown, estimator_name=name)
-        found = [dense_columns(S, design.sensitive.names), score[:, None]]
-        if self.controls:
-            own = dense_columns(predictors, design.predictors.names)[:, list(self.controls)]
-            found.insert(0, own)
-        return np.hstack(found)
-
-    def _of_predictions(self, X: Any, sensitive_features: Any, shift: Floats | None) -> Floats:
-        """Read rows of a model that is known by its predictions, which gets them as they came."""
-        if sensitive_features is None:
+        given = given if self.measure.among else replace(given, y=None)
+        if self.measure.among and given.y is None:
+            raise ValueError(
+                f"this model bounds what S explains among {self.measure.whom}, so that the monitor "
+                "needs to know which rows these are; pass y once it is known."
+            )
+        if not self.model.fair and given.sensitive_features is None:
             raise ValueError("the monitor of this model needs sensitive_features=…")
-        scores = predicted(self.model.given, X, sensitive_features)
-        S = as_table(sensitive_features, argument="sensitive_features")
-        score = scores if scores.ndim == 1 else scores[:, 1]
-        return np.column_stack([self._encoded(S), score])
+        self.model.refuse_offsets(offset=given.offset, exposure=given.exposure)
+        given = self.model.inner_rows(given)
+        with np.errstate(over="ignore"):
+            inputs, rows = read_rows(self.model, given, compared=False)
+            ((score, judged),) = self.measure.judged(rows)
+        weight = rows.mean_weight if self.of_means else rows.weight
+        assert rows.attributes is not None
+        S = rows.sensitive if self.model.fair else self._encoded(rows.attributes)
+        values = (np.hstack([rows.controls, S, score]) - self.center) / self.unit
+        usual = (np.abs(values) <= MAX_SCALE).all(axis=1)
+        if not usual.all():
+            place = np.arange(inputs.n_given)[inputs.keep][np.argmin(usual)]
+            raise ValueError(
+                f"the prediction or an attribute of row {place} is more than {MAX_SCALE:g} "
+                "standard deviations from the training mean; leave the row out."
+            )
+        if weight.max(initial=1.0) > MAX_SCALE or weight.min(initial=1.0) < 1 / MAX_SCALE:
+            raise ValueError(
+                "sample_weight, times the exposure if there is one, leaves the range of usual "
+                "numbers; divide the weights by their mean, and by the same number in every batch."
+            )
+        there = judged > 0.0
+        return len(values), values[there], judged[there]
 
     def _encoded(self, S: Table) -> Floats:
         """Return S as numbers, as in earlier rows; columns are found by their names."""
@@ -228,7 +183,9 @@ def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Wat
     attributes = tuple(map(S.label, range(S.shape[1])))
     measure = share_of_means(Measure("", "means", attributes), known.family, rates=False)
     plain = Watched(known, measure, encoding, S.names, "", bounded=False)
-    found = plain.values(X, sensitive_features, None)
+    scores = predicted(model, X, sensitive_features)
+    score = scores if scores.ndim == 1 else scores[:, 1]
+    found = np.column_stack([plain._encoded(S), score])
     digest = sha256(np.ascontiguousarray(found, dtype="<f8").tobytes()).hexdigest()
     return replace(plain, fingerprint=digest).in_units(found.mean(axis=0), found.std(axis=0))
 
