@@ -1,5 +1,7 @@
 """What a share of variance means between groups, against an audit of the predictions."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,3 +135,27 @@ def test_few_values_are_cut_as_in_an_audit(frame):
         )
         assert found.labels == groups[0].labels
         np.testing.assert_array_equal(found.codes(values), groups[0].codes)
+
+
+NAMES = ("dependence_", "group_differences_", "total_ratios_")
+
+
+def numbers_of(model):
+    return [getattr(model, name) for name in NAMES]
+
+
+def test_numbers_of_groups_are_those_of_the_last_fit_whenever_they_are_read(frame):
+    first, second = (responses(frame, seed)["binomial"] for seed in (13, 14))
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE)
+    assert not any(hasattr(model, name) for name in NAMES)
+    unread = pickle.dumps(model.fit(frame, first))
+    known = numbers_of(model)
+    assert numbers_of(pickle.loads(unread)) == known
+    assert numbers_of(pickle.loads(pickle.dumps(model))) == known
+    again = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(frame, second)
+    assert numbers_of(model.fit(frame, second)) == numbers_of(again) != known
+
+
+def test_sums_of_groups_are_small(frame):
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(frame, responses(frame)["binomial"])
+    assert len(pickle.dumps(model._groups)) < 8 * N

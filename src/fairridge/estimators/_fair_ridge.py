@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -44,10 +44,13 @@ from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebo
 from fairridge.estimators._outcome import (
     SEPARATION,
     check_columns,
+    dependence,
     describe,
+    group_differences,
     refuse_decided,
     store_isolated,
     store_solution,
+    total_ratios,
     training_fingerprint,
     warn_of_bound,
     warn_of_predictors,
@@ -340,6 +343,10 @@ class LinearModel(BaseEstimator):
     _description = property(describe)
     _html_repr = notebook_html
     fingerprint_ = property(training_fingerprint)
+    # They follow from small sums, and are computed when they are first read.
+    dependence_ = cached_property(dependence)
+    group_differences_ = cached_property(group_differences)
+    total_ratios_ = cached_property(total_ratios)
 
     @property
     def _raw_coefficients(self) -> Floats:

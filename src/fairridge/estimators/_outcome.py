@@ -29,6 +29,7 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.export import LinearForm, fingerprint
+from fairridge.export.model_file import FROM_GROUPS
 from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.fairness import MeanParity
 from fairridge.families.base import modeled_class
@@ -37,13 +38,9 @@ from fairridge.metrics import (
     EVERYONE,
     Grouping,
     GroupTable,
+    TrainingGroups,
     decided_by,
-    decision_gap,
     encoded_groupings,
-    group_differences,
-    impact_ratios,
-    shares_of_fit,
-    total_ratios,
     total_table,
 )
 from fairridge.models import FairBasis, Fit, SeparatedLevel
@@ -457,7 +454,9 @@ def store_solution(
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)
     model._text_styles = ()  # the styles of an earlier file do not apply
-    _store_dependence(model, training, fit)
+    model._groups = _groups_of(training, fit)
+    for name in FROM_GROUPS:  # those of an earlier fit
+        vars(model).pop(name, None)
     model.n_iter_ = problem.engine.passes
 
 
@@ -525,29 +524,41 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
     return column_profiles(columns, shares, some, training.n_rows)
 
 
-def _store_dependence(model: Any, training: Training, fit: Fit) -> None:
-    """Keep the numbers that every model is described by, and what they mean between groups."""
+def _groups_of(training: Training, fit: Fit) -> TrainingGroups:
+    """Return sums of what a fit shows between groups."""
     engine, groupings = training.engine, _groupings(training)
-    classes, encoding, n_classes = training.response.classes, training.design.sensitive.inner, 0
+    classes, sensitive = training.response.classes, training.design.sensitive
     table: GroupTable | None = None
+    labels: tuple[Any, ...] = ()
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
     if classes is not None and not engine.on_device:
-        means, n_classes = MeanParity().means(fit, totals=True), len(classes)
-        table = decided_by(fit, engine, n_classes, encoding, groupings, means)
+        means, labels = MeanParity().means(fit, totals=True), tuple(classes)
+        table = decided_by(fit, engine, len(labels), sensitive.inner, groupings, means)
     elif groupings is not None and in_memory(engine):
         table = total_table(fit, engine, groupings)
-    shares = shares_of_fit(fit)
-    differences = group_differences(fit, training.design.sensitive, training.n_rows)
-    if table is not None and classes is not None:
-        decided = table.columns(n_classes)
-        shares["decision_gap"] = decision_gap(decided)
-        for label, ratio in zip(classes, impact_ratios(decided).tolist(), strict=True):
-            differences[f"adverse_impact_ratio[{label}]"] = ratio
-    model.dependence_ = _finite(shares)
-    model.group_differences_ = _finite(differences)
-    model.total_ratios_ = {}
-    if table is not None and groupings is not None:
-        model.total_ratios_ = total_ratios(table, n_classes, classes)
+    return TrainingGroups.of(fit, sensitive, training.n_rows, table, labels)
+
+
+def dependence(model: Any) -> dict[str, float]:
+    """Return the shares of S that every model is described by."""
+    return _groups(model).dependence
+
+
+def group_differences(model: Any) -> dict[str, float]:
+    """Return what they mean between people."""
+    return _groups(model).differences
+
+
+def total_ratios(model: Any) -> dict[str, dict[str, float]]:
+    """Return totals of predictions over totals of responses, by group."""
+    return _groups(model).totals
+
+
+def _groups(model: Any) -> TrainingGroups:
+    """Return the sums that a fit has kept."""
+    check_is_fitted(model)
+    groups: TrainingGroups = model._groups
+    return groups
 
 
 def _groupings(training: Training) -> list[Grouping] | None:
@@ -562,10 +573,6 @@ def _groupings(training: Training) -> list[Grouping] | None:
     pieces = (training.unmapped or engine.rows).sensitive
     of_attributes = encoded_groupings(pieces, training.design.sensitive.inner, engine.weights)
     return [Grouping.everyone(engine.n_rows, EVERYONE), *of_attributes]
-
-
-def _finite(numbers: dict[str, float]) -> dict[str, float]:
-    return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
 def _store_linear_form(

@@ -22,8 +22,10 @@ from fairridge.outputs import checksum, writing
 # Counts up whenever files of the version before can no longer be read as they are.
 FORMAT = 1
 # The frame library of the training data is a matter of the machine, not of the model; its moments
-# only save inference a pass.
-LEFT_OUT = {"_backend": None, "_moments": None}
+# only save inference a pass. Sums by group are not kept, but what follows from them.
+LEFT_OUT = {"_backend": None, "_moments": None, "_groups": None}
+# Attributes of a fit that follow from its sums by group when they are first read.
+FROM_GROUPS = ("dependence_", "group_differences_", "total_ratios_")
 # What files of earlier versions lack, and its default.
 ADDED: dict[str, Any] = {
     "_profiles": (), "_text_styles": (), "_offsets": (), "random_state": 0,
@@ -59,9 +61,10 @@ def model_document(model: Any) -> dict[str, Any]:
     owner = type(model).__name__
     # Those of the fit, but for `unknown`, which is about rows to predict.
     parameters = model._fitted.settings.get_params(deep=False) | {"unknown": model.unknown}
+    following = {name: getattr(model, name) for name in FROM_GROUPS}
     learned = {
         name: value
-        for name, value in vars(model).items()
+        for name, value in (vars(model) | following).items()
         if name not in {*parameters, *LEFT_OUT, "_settings"}
     }
     if parameters.get("sensitive_map") is not None:

@@ -53,10 +53,8 @@ from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refi
 from fairridge.metrics.training_groups import (
     DIFFERENCES,
     EVERYONE,
+    TrainingGroups,
     decided_by,
-    group_differences,
-    shares_of_fit,
-    total_ratios,
     total_table,
 )
 
@@ -83,6 +81,7 @@ __all__ = [
     "Proxies",
     "ScoredRows",
     "SortedScores",
+    "TrainingGroups",
     "area_under_curve",
     "attribute_leakage",
     "attribute_owners",
@@ -99,7 +98,6 @@ __all__ = [
     "explained_by_sensitive",
     "favorable_outcome",
     "find_label",
-    "group_differences",
     "groupings",
     "impact_ratios",
     "learned_share",
@@ -117,8 +115,6 @@ __all__ = [
     "sequential_share",
     "share_explained",
     "share_of_means",
-    "shares_of_fit",
-    "total_ratios",
     "total_table",
     "weighted_quantiles",
 ]

@@ -37,7 +37,12 @@ from fairridge.engines import (
 from fairridge.fairness import MeanParity
 from fairridge.families.base import ClassFamily
 from fairridge.families.sums import MeansOfRows, PredictedMeans
-from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
+from fairridge.metrics.group_table import (
+    SMALL_GROUP_ROWS,
+    GroupTable,
+    decision_gap,
+    impact_ratios,
+)
 from fairridge.metrics.groups import Bands, Grouping, ValueWeights, encoded_groupings
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.models import Fit
@@ -85,8 +90,70 @@ def shares_of_fit(fit: Fit) -> dict[str, float]:
         return shares | {"share_of_means": MeanParity().value(fit)}
 
 
+@dataclass(frozen=True)
+class TrainingGroups:
+    """Sums over the rows of a fit, from which follows what it shows between groups.
+
+    They are small, and what nobody reads is not computed.
+    """
+
+    shares: dict[str, float]  # see `shares_of_fit`
+    columns: _SensitiveColumns
+    encoding: Encoding | MappedEncoding  # how S is encoded
+    n_rows: int
+    # Decisions by group, if there are any, followed by totals, if the groups of rows are known.
+    table: GroupTable | None
+    labels: tuple[Any, ...]  # those of classes that are decided for; () without decisions
+
+    @classmethod
+    def of(
+        cls,
+        fit: Fit,
+        encoding: Encoding | MappedEncoding,
+        n_rows: int,
+        table: GroupTable | None,
+        labels: tuple[Any, ...],
+    ) -> TrainingGroups:
+        """Make the sums that are not made yet."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            columns = _columns_of(fit)
+        return cls(shares_of_fit(fit), columns, encoding, n_rows, table, labels)
+
+    @property
+    def dependence(self) -> dict[str, float]:
+        """The numbers that every model is described by."""
+        gap = {} if self._decided is None else {"decision_gap": decision_gap(self._decided)}
+        return _finite(self.shares | gap)
+
+    @property
+    def differences(self) -> dict[str, float]:
+        """What they mean between people."""
+        found = group_differences(self.columns, self.encoding, self.n_rows)
+        if self._decided is not None:
+            ratios = impact_ratios(self._decided).tolist()
+            named = zip(self.labels, ratios, strict=True)
+            found |= {f"adverse_impact_ratio[{label}]": ratio for label, ratio in named}
+        return _finite(found)
+
+    @property
+    def totals(self) -> dict[str, dict[str, float]]:
+        """Σ w predicted / Σ w observed by group."""
+        return {} if self.table is None else total_ratios(self.table, self.labels)
+
+    @property
+    def _decided(self) -> GroupTable | None:
+        """The decisions alone."""
+        if self.table is None or not self.labels:
+            return None
+        return self.table.columns(len(self.labels))
+
+
+def _finite(numbers: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
+
+
 def group_differences(
-    fit: Fit, encoding: Encoding | MappedEncoding, n_rows: int
+    columns: _SensitiveColumns, encoding: Encoding | MappedEncoding, n_rows: int
 ) -> dict[str, float]:
     """Return what the training rows show of a model, from sums over them.
 
@@ -104,8 +171,6 @@ def group_differences(
     """
     if isinstance(encoding, MappedEncoding):
         return {}
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        columns = _columns_of(fit)
     if not np.isfinite(columns.spread).all():  # squares of means overflow
         return {}
     numeric, levels = _levels(encoding, columns)
@@ -188,9 +253,7 @@ def total_table(fit: Fit, engine: MemoryEngine, groupings: Sequence[Grouping]) -
     )
 
 
-def total_ratios(
-    table: GroupTable, before: int = 0, classes: Any = None
-) -> dict[str, dict[str, float]]:
+def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, dict[str, float]]:
     """Return Σ w predicted / Σ w observed of all training rows and of each group.
 
     Of several classes there is one for each. Groups of fewer than 30 rows are left out.
@@ -199,19 +262,18 @@ def total_ratios(
     ----------
     table : GroupTable
         With all rows as the first group, and the columns of `total_table` last.
-    before : int
-        How many columns come before those of totals.
-    classes : ndarray or None
-        Labels of classes.
+    labels : tuple
+        Those of classes, if decisions for each of them come before the totals.
 
     Returns
     -------
     dict of str to dict
         `ratio`, and `low` and `high` of its 95 % interval (see `total_estimates`), by
-        ``all rows`` and ``attribute: group``, followed by `` → class`` of several classes.
+        ``all rows`` and ``attribute: group``, followed by `` → class`` of several classes;
+        nothing without columns of totals.
     """
-    starts = range(before, len(table.means), 3)
-    suffixes = [""] if len(starts) == 1 else [f" → {label}" for label in classes]
+    starts = range(len(labels), len(table.means), 3)
+    suffixes = [f" → {label}" for label in labels] if len(starts) > 1 else [""] * len(starts)
     by_class = [table.totals(k, k + 1, k + 2, CONFIDENCE) for k in starts]
     names = [
         f"{attribute}: {label}" if attribute else label
