@@ -13,7 +13,7 @@ from sklearn.base import clone
 from fairridge import FairRidgeClassifier, ZafarClassifier
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
-from fairridge.metrics import Grouping
+from fairridge.metrics.groups import Grouping
 from fairridge.validation.whole import WholeModel
 from reproduction.data import Data, load
 from reproduction.matching import Solve, correlated, matched_path

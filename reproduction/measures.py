@@ -17,7 +17,8 @@ import pandas as pd
 from fairridge.engines import Moments, PrecomputedRoot, triangular_factor
 from fairridge.fairness.scatter_shares import adjusted_share
 from fairridge.families import Binomial
-from fairridge.metrics import BINS, Grouping, decision_gap, decision_table
+from fairridge.metrics.group_table import decision_gap, decision_table
+from fairridge.metrics.groups import BINS, Grouping
 from fairridge.search import Solution
 from fairridge.solvers.spectrum import whitening
 from fairridge.validation.moments import no_rows

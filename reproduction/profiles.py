@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, KomiyamaRegressor, ZafarClassifier
-from fairridge.metrics import scatter_of, sequential_share
+from fairridge.fairness.scatter_shares import sequential_share
+from fairridge.metrics.dependence_shares import scatter_of
 from reproduction.checks import pairwise_form
 from reproduction.examples import (
     NAMES,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairridge.export import attribution, proxies
     from fairridge.files import load, save
     from fairridge.inference import rows_needed
-    from fairridge.metrics import audit
+    from fairridge.metrics.audit import audit
     from fairridge.peers import (
         BarycenterClassifier,
         BarycenterRegressor,

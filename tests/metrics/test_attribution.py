@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
-from fairridge.metrics import lmg, proxy_terms
+from fairridge.metrics.attribution import lmg, proxy_terms
 
 
 def brute_force(S, eta, players):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairridge.metrics import audit, sensitive_span
+from fairridge.metrics import audit
 from fairridge.metrics.contrasts import (
     largest_mean_difference,
     largest_rate_difference,
@@ -18,6 +18,7 @@ from fairridge.metrics.contrasts import (
     smallest_mean_ratio,
     smallest_rate_ratio,
 )
+from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import mean_interval, rate_interval
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import share_interval

@@ -16,7 +16,8 @@ from fairridge import (
     audit,
     sources,
 )
-from fairridge.metrics import Grouping, decision_gap, decision_table
+from fairridge.metrics.group_table import decision_gap, decision_table
+from fairridge.metrics.groups import Grouping
 from tests import zoo
 
 N = 400

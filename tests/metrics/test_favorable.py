@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairridge import audit
-from fairridge.metrics import favorable_outcome, find_label
+from fairridge.metrics.favorable import favorable_outcome, find_label
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fairridge.metrics import Grouping, GroupTable
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import mean_interval, rate_interval
 
 N = 400

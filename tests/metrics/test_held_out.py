@@ -12,8 +12,8 @@ from fairridge.fairness import (
     IndividualFairness,
     StatisticalParity,
 )
+from fairridge.fairness.scatter_shares import explained_by_sensitive, sequential_share
 from fairridge.families import Gaussian
-from fairridge.metrics import explained_by_sensitive, sequential_share
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, set_up
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairridge.metrics import Grouping, GroupTable
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import effective_size, mean_interval, rate_interval
 from tests.zoo import LateModule
 

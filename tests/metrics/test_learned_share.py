@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeRegressor, audit, report
-from fairridge.metrics import learned_share
+from fairridge.metrics.learned_share import learned_share
 
 
 def test_groups_are_judged_by_the_means_of_their_other_rows():

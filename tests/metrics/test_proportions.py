@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, ttest_ind
 
-from fairridge.metrics import Estimate, Grouping
+from fairridge.metrics import Estimate
+from fairridge.metrics.groups import Grouping
 from fairridge.metrics.proportions import (
     difference_limits,
     difference_p_value,

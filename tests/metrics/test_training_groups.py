@@ -15,8 +15,7 @@ from fairridge import (
     audit,
 )
 from fairridge.data import as_table
-from fairridge.metrics import groupings
-from fairridge.metrics.groups import MAX_DISTINCT_VALUES, ValueWeights
+from fairridge.metrics.groups import MAX_DISTINCT_VALUES, ValueWeights, groupings
 from tests import zoo
 
 N = 500

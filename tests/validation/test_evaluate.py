@@ -10,13 +10,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
 
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.metrics import (
-    ScoredRows,
-    area_under_curve,
-    predicted_means,
-    sensitive_span,
-    share_explained,
-)
+from fairridge.metrics import area_under_curve
+from fairridge.metrics.dependence_shares import sensitive_span, share_explained
+from fairridge.metrics.scored_rows import ScoredRows, predicted_means
 from fairridge.validation.evaluate import accuracy, classification_scores, mean_and_error
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows

@@ -163,7 +163,7 @@ def _controls(
 ) -> list[str] | None:
     """Return the columns that may differ between groups: by default those of the model."""
     if options.controls is None and model is not None and prediction is None:
-        from fairridge.metrics import control_names
+        from fairridge.metrics.measure import control_names
 
         facts = model._fitted
         known = control_names(facts.design, getattr(facts.settings, "controls", None))

@@ -123,7 +123,7 @@ def _as_written(reasons: Any, table: Any) -> Any:
 
 def _label(model: Any, text: str | None) -> Any:
     """Find the class that a text means: labels may be numbers."""
-    from fairridge.metrics import find_label
+    from fairridge.metrics.favorable import find_label
 
     labels = getattr(model, "classes_", None)
     if text is None:

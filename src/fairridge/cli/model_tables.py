@@ -82,7 +82,7 @@ def show_path(path: Any) -> None:
 
 def model_facts(model: Any, training: Data) -> dict[str, Any]:
     """Return what is known of a fitted model, for machines."""
-    from fairridge.metrics import WORDS
+    from fairridge.metrics.dependence_shares import WORDS
 
     summary, classes = model.summary(), list(getattr(model, "classes_", ()))
     return {

@@ -22,7 +22,8 @@ from fairridge.data.classes import labels_by_code
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
-from fairridge.metrics import WORDS, Measure, measure_of
+from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.measure import Measure, measure_of
 
 # What to do about features that fit any response.
 FEWER_FEATURES = "Use a map with fewer features."

@@ -34,15 +34,9 @@ from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.fairness import MeanParity
 from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
-from fairridge.metrics import (
-    EVERYONE,
-    Grouping,
-    GroupTable,
-    TrainingGroups,
-    decided_by,
-    encoded_groupings,
-    total_table,
-)
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping, encoded_groupings
+from fairridge.metrics.training_groups import EVERYONE, TrainingGroups, decided_by, total_table
 from fairridge.models import FairBasis, Fit, SeparatedLevel
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition

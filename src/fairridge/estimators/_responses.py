@@ -19,7 +19,7 @@ from fairridge.data.table import labels, values_of
 from fairridge.engines import Engine
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.families.base import ClassWeights, with_class_weights
-from fairridge.metrics import find_label
+from fairridge.metrics.favorable import find_label
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 

@@ -18,7 +18,9 @@ from fairridge.estimators._model import (
     bound_text,
     bounded_measure,
 )
-from fairridge.metrics import DIFFERENCES, EVERYONE, WORDS, control_names
+from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.measure import control_names
+from fairridge.metrics.training_groups import DIFFERENCES, EVERYONE
 from fairridge.reports import CoefficientRow, Summary
 from fairridge.reports.summary import INFLATION_REMARK
 

@@ -18,15 +18,9 @@ from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
 from fairridge.engines.blocks import not_finite_message
 from fairridge.export.form import InputColumn, LinearForm, linear_form
-from fairridge.metrics import (
-    AttributeLeakage,
-    Attribution,
-    Proxies,
-    attribute_leakage,
-    attribute_owners,
-    lmg,
-    proxy_terms,
-)
+from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leakage
+from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
+from fairridge.metrics.measure import attribute_owners
 
 
 def attribution(model: Any, *, controls: Any = None) -> Attribution:

@@ -13,7 +13,9 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Table, dense_columns, index_of
 from fairridge.data.columns import encode_columns
 from fairridge.data.pipelines import predicted, with_columns_of
-from fairridge.metrics import ScoredRows, dependence_of, measured_on_rows, sensitive_span
+from fairridge.metrics.dependence_shares import sensitive_span
+from fairridge.metrics.measure import dependence_of, measured_on_rows
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.search import of_parts
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions

@@ -17,16 +17,10 @@ from fairridge.arguments import check_bounds, check_option
 from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
 from fairridge.data.pipelines import bound_parameter
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics import (
-    BINS,
-    Favorable,
-    Grouping,
-    ScoredRows,
-    favorable_outcome,
-    find_label,
-    groupings,
-)
+from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS
+from fairridge.metrics.groups import BINS, Grouping, groupings
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows

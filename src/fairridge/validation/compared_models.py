@@ -16,7 +16,7 @@ from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
-from fairridge.metrics import groupings
+from fairridge.metrics.groups import groupings
 from fairridge.peers.barycenter.classifier import BarycenterClassifier
 from fairridge.peers.barycenter.regressor import BarycenterRegressor
 from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor

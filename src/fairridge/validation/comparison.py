@@ -25,15 +25,10 @@ from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
 from fairridge.families import Binomial, Cox, Family, Gaussian
-from fairridge.metrics import (
-    WORDS,
-    Dependence,
-    Favorable,
-    ScoredRows,
-    dependence,
-    favorable_outcome,
-    find_label,
-)
+from fairridge.metrics.dependence import Dependence, dependence
+from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.search.setup import resolve_regression_family
 from fairridge.validation.any_model import (
     SensitiveColumns,

@@ -13,7 +13,8 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import columns_of, make_frame
 from fairridge.estimators._flips import flips_text
-from fairridge.metrics import WORDS, Favorable
+from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.favorable import Favorable
 from fairridge.reports import TradeOff, plot_trade_off
 from fairridge.validation.decision_rates import RATES
 

@@ -21,7 +21,8 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import traits_of
 from fairridge.estimators._training import Training, read_training
 from fairridge.families import Family
-from fairridge.metrics import Favorable, groupings
+from fairridge.metrics.favorable import Favorable
+from fairridge.metrics.groups import groupings
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource

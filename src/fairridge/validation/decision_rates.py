@@ -10,16 +10,15 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.families.base import ClassFamily
-from fairridge.metrics import (
-    Favorable,
-    Grouping,
-    ScoredRows,
+from fairridge.metrics.favorable import Favorable
+from fairridge.metrics.group_table import (
     compared_shares,
     decision_gap,
     decision_table,
     impact_ratios,
-    weighted_quantiles,
 )
+from fairridge.metrics.groups import Grouping, weighted_quantiles
+from fairridge.metrics.scored_rows import ScoredRows
 
 # Measures of decisions beside their gap if an outcome is favorable.
 RATES = {

@@ -10,7 +10,8 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily, with_class_weights
-from fairridge.metrics import ScoredRows, area_under_curve, concordance_index
+from fairridge.metrics.concordance import area_under_curve, concordance_index
+from fairridge.metrics.scored_rows import ScoredRows
 
 NAN = float("nan")
 

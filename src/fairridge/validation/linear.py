@@ -15,7 +15,9 @@ from fairridge.estimators._choosing import with_chosen_penalty
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
-from fairridge.metrics import ScoredRows, dependence_of, scatter_of
+from fairridge.metrics.dependence_shares import scatter_of
+from fairridge.metrics.measure import dependence_of
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate

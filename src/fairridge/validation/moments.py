@@ -26,7 +26,7 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
-from fairridge.metrics import explained_by_sensitive
+from fairridge.fairness.scatter_shares import explained_by_sensitive
 from fairridge.search import Problem, Solution
 from fairridge.solvers.spectrum import CONDITION_LIMIT
 from fairridge.validation import evaluate

@@ -18,8 +18,10 @@ from fairridge.engines.blocks import dense
 from fairridge.estimators._responses import Inputs, Response, SurvivalTimes
 from fairridge.estimators._training import engine_of
 from fairridge.families import Cox
-from fairridge.metrics import ScoredRows, sensitive_span, sensitive_table
+from fairridge.metrics.dependence_shares import sensitive_span
+from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.outcomes import counts
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.models import FairBasis, Fit
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel

@@ -29,7 +29,7 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import bounded_measure
 from fairridge.families import Binomial, Family, Gaussian, Multinomial
 from fairridge.families.base import modeled_class
-from fairridge.metrics import Measure
+from fairridge.metrics.measure import Measure
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.passed_rows import PassedRows
 

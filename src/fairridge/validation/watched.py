@@ -15,7 +15,7 @@ from fairridge.data.columns import CategoricalColumn, encode_columns
 from fairridge.data.pipelines import predicted
 from fairridge.estimators._each import require_one_bound
 from fairridge.export import linear_form
-from fairridge.metrics import Measure, share_of_means
+from fairridge.metrics.measure import Measure, share_of_means
 from fairridge.validation.betting import StreamColumns
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows

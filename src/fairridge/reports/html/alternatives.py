@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairridge.metrics import Audit, GroupMeasures
+from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.group_measures import GroupMeasures
 from fairridge.reports.html.contents import ReportContents
 
 TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.05)

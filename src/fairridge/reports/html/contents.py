@@ -8,8 +8,11 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference import Certificate, Inference, Interval
-from fairridge.metrics import AttributeAudit, Attribution, Audit, Estimate, Measure, Proxies
-from fairridge.metrics.intervals import UNDEFINED
+from fairridge.metrics.attribution import Attribution, Proxies
+from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.group_measures import AttributeAudit
+from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.measure import Measure
 from fairridge.reports.html.evidence import Scoring
 
 

@@ -15,7 +15,10 @@ from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.families import Family
-from fairridge.metrics import WORDS, ScoredRows, measured_on_rows, sensitive_table
+from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.groups import sensitive_table
+from fairridge.metrics.measure import measured_on_rows
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.passed_rows import PassedRows

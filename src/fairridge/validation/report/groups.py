@@ -11,25 +11,19 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
-from fairridge.metrics import (
-    Audit,
-    Estimate,
-    Favorable,
-    Grouping,
-    ScoredRows,
-    favorable_outcome,
-    find_label,
-    learned_share,
-)
 from fairridge.metrics.audit import (
     AuditedRows,
     check_options,
     compare_crossed,
     compare_groups,
 )
-from fairridge.metrics.groups import crossing
-from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.groups import Grouping, crossing
+from fairridge.metrics.intervals import CONFIDENCE, Estimate
+from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Outcomes, nowhere_negative
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportSettings

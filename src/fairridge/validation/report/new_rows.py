@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._each import require_one_bound
-from fairridge.metrics import WORDS, Estimate, Measure, ScoredRows, of_predictions
-from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.intervals import CONFIDENCE, Estimate
+from fairridge.metrics.measure import Measure, of_predictions
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import explained_share
 from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
 from fairridge.validation.passed_rows import PassedRows

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table
 from fairridge.estimators._responses import Inputs
-from fairridge.metrics import ScoredRows
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html import Subject
 from fairridge.validation.report.case import Case, Findings, ReportSettings
 from fairridge.validation.report.groups import DecisionRule

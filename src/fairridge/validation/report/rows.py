@@ -15,9 +15,10 @@ from fairridge.estimators._means import explained_deviance
 from fairridge.estimators._training import Training, engine_of
 from fairridge.families import Family
 from fairridge.families.cox_sweep import BaselineHazard
-from fairridge.metrics import ScoredRows, dependence_of
 from fairridge.metrics.brier import integrated_brier_score
 from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.measure import dependence_of
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate

@@ -14,15 +14,10 @@ from fairridge.data.profiles import ColumnProfile
 from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
-from fairridge.metrics import (
-    Attribution,
-    Proxies,
-    attribute_owners,
-    lmg,
-    predicted_means,
-    proxy_terms,
-)
+from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.measure import attribute_owners
+from fairridge.metrics.scored_rows import predicted_means
 from fairridge.models import Fit
 from fairridge.reports.html import ScoreTerm, Scoring, Term
 from fairridge.search import PenalizedProblem

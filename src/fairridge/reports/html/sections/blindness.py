@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairridge.metrics import WORDS
+from fairridge.metrics.dependence_shares import WORDS
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import bound, percent, points

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairridge.metrics import AttributeAudit, CalibrationBin
+from fairridge.metrics.group_measures import AttributeAudit, CalibrationBin
 from fairridge.reports.html.contents import Audited
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.parts import COLORS, figure, legend, remark

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.metrics import WORDS
+from fairridge.metrics.dependence_shares import WORDS
 from fairridge.reports.html.alternatives import alternatives, lowest_ratio
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents, Sample

@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from fairridge.metrics import AttributeAudit, Estimate, GroupMeasures
+from fairridge.metrics.group_measures import AttributeAudit, GroupMeasures
+from fairridge.metrics.intervals import Estimate
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Audited, Crossed, Sample
 from fairridge.reports.html.markup import Html, element

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fairridge.inference import Certificate
-from fairridge.metrics import Audit
+from fairridge.metrics.audit_tables import Audit
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.numbers import count, number, percent, points, ratio
 from fairridge.reports.html.sections.parts import amount, between

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from fairridge.metrics import WORDS
+from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.group_measures import FOUR_FIFTHS
 from fairridge.reports.html.alternatives import lowest_ratio, worst_group
 from fairridge.reports.html.board import Board
