@@ -55,6 +55,32 @@ def check_bound(unfairness: Any, maximum: float = 1.0) -> NDArray[np.float64]:
     return check_bounds(unfairness, maximum)
 
 
+def largest_bound(unfairness: Any) -> Any:
+    """Return the bound, or the largest of several that bounds something."""
+    if not isinstance(unfairness, Mapping):
+        return unfairness
+    return max((r for r in unfairness.values() if r < 1.0), default=1.0)
+
+
+def with_largest(unfairness: Any, r: float) -> Any:
+    """Return a bound of r; or bounds of attributes of which r is the largest.
+
+    These keep their proportions, and attributes without a bound stay without: r = 1 bounds
+    nothing.
+    """
+    if not isinstance(unfairness, Mapping):
+        return float(r)
+    largest = largest_bound(unfairness)
+    if r == largest:
+        return dict(unfairness)
+    if r == 1.0:
+        return dict.fromkeys(unfairness, 1.0)
+    return {
+        name: 1.0 if own == 1.0 > largest else float(r * (own / largest if largest else 1.0))
+        for name, own in unfairness.items()
+    }
+
+
 def check_number(name: str, value: Any, *, minimum: float, strict: bool = False) -> float:
     """Return a finite number that is at least (or more than) `minimum`."""
     if (

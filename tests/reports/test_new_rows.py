@@ -50,7 +50,7 @@ def test_the_numbers_are_those_of_the_new_rows(validated, classifier, people, ha
     assert (found.value, found.adjusted) == pytest.approx((r2, adjusted))
     assert found.training == classifier.unfairness_
     assert found.low < found.value < found.high
-    assert validated.contents.bounded == "share_of_means"
+    assert validated.contents.bound_on.key == "share_of_means"
     groups = validated.contents.main.audits[0].attributes[0].groups
     for group in groups:
         own = (X["sex"] == group.group).to_numpy()

@@ -38,7 +38,8 @@ def problem_of(Z, y, model, **options):
 @pytest.fixture(scope="module")
 def problem(rows):
     Z, y, _ = rows
-    return problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
+    each = COLUMNS | {"all": [0, 1, 2]}
+    return problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]), each=each)
 
 
 def means(fit, Z):
@@ -53,7 +54,7 @@ def means(fit, Z):
 )
 def test_every_attribute_meets_its_bound(problem, rows, bounds):
     Z, _, _ = rows
-    found = problem.solve_each(bounds, COLUMNS)
+    found = problem.solve_each(bounds)
     mu = means(found.fit, Z)
     for name, r in bounds.items():
         assert abs(r_squared(mu, Z[:, COLUMNS[name]]) - r) <= 1e-10
@@ -66,14 +67,14 @@ def test_every_attribute_meets_its_bound(problem, rows, bounds):
 
 def test_an_attribute_that_is_not_named_is_free(problem, rows):
     Z, _, _ = rows
-    found = problem.solve_each({"age": 0.01}, COLUMNS)
+    found = problem.solve_each({"age": 0.01})
     assert set(found.each) == {"age"}
     assert r_squared(means(found.fit, Z), Z[:, :2]) > 0.05 < found.achieved
 
 
 def test_a_bound_that_holds_already_costs_nothing(problem):
-    both = problem.solve_each({"group": 0.9, "age": 0.01}, COLUMNS)
-    alone = problem.solve_each({"age": 0.01}, COLUMNS)
+    both = problem.solve_each({"group": 0.9, "age": 0.01})
+    alone = problem.solve_each({"age": 0.01})
     assert {k: one.status for k, one in both.each.items()} == {
         "group": "inactive",
         "age": "converged",
@@ -83,7 +84,7 @@ def test_a_bound_that_holds_already_costs_nothing(problem):
 
 
 def test_all_columns_as_one_attribute_are_the_joint_bound(problem):
-    found = problem.solve_each({"all": 0.02}, {"all": [0, 1, 2]})
+    found = problem.solve_each({"all": 0.02})
     choice = problem.choose(MeanParity(), np.array([0.02]))[0]
     assert found.each["all"].lambda_ == pytest.approx(choice.lambda_, rel=1e-8)
     np.testing.assert_allclose(found.fit.alpha, problem.fit(choice.lambda_).alpha, rtol=1e-8)
@@ -92,7 +93,7 @@ def test_all_columns_as_one_attribute_are_the_joint_bound(problem):
 def test_no_other_model_is_better_under_two_bounds(problem, rows):
     """SLSQP, from several starts, with as little explained by each attribute."""
     Z, y, _ = rows
-    found = problem.solve_each({"group": 0.01, "age": 0.02}, COLUMNS)
+    found = problem.solve_each({"group": 0.01, "age": 0.02})
     A = np.column_stack([np.ones(len(y)), Z])
     bases = [np.linalg.qr(A[:, [0, *(1 + np.array(c))]])[0][:, 1:] for c in COLUMNS.values()]
 
@@ -120,8 +121,8 @@ def test_no_other_model_is_better_under_two_bounds(problem, rows):
 
 def test_gaussian_models_too(rows):
     Z, _, y = rows
-    problem = problem_of(Z, y, FairRidgeRegressor(sensitive=[0, 1, 2]), each=True)
-    found = problem.solve_each({"group": 0.01, "age": 0.02}, COLUMNS)
+    problem = problem_of(Z, y, FairRidgeRegressor(sensitive=[0, 1, 2]), each=COLUMNS)
+    found = problem.solve_each({"group": 0.01, "age": 0.02})
     mu = means(found.fit, Z)
     assert abs(r_squared(mu, Z[:, :2]) - 0.01) <= 1e-10
     assert abs(r_squared(mu, Z[:, 2:3]) - 0.02) <= 1e-10
@@ -131,7 +132,7 @@ def test_the_general_search_finds_the_closed_form(rows):
     """On a gaussian model the search for means gives the radial penalty's answer."""
     Z, _, y = rows
     model = FairRidgeRegressor(sensitive=[0, 1, 2])
-    search, closed = (problem_of(Z, y, model, each=each) for each in (True, False))
+    search, closed = (problem_of(Z, y, model, each=each) for each in (COLUMNS, {}))
     bounds = np.array([0.2, 0.01, 1e-6, 0.0])
     ours, theirs = (p.choose(MeanParity(), bounds) for p in (search, closed))
     np.testing.assert_allclose([c.lambda_ for c in ours], [c.lambda_ for c in theirs], rtol=1e-8)

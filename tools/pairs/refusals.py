@@ -365,17 +365,7 @@ OTHERS: tuple[Refusal, ...] = (
         "it watches one score among the rows of one class",
     ),
     Refusal(
-        (
-            "inference",
-            "population_unfairness",
-            "path",
-            "choose_bound",
-            "cross_validate",
-            "compare",
-            "report",
-            "report(new_rows=True)",
-            "fairridge report",
-        ),
+        ("inference", "population_unfairness"),
         {"bounds": ("each",)},
         ("unfairness", "attribute"),
         "these are about one bound",

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats
+from fairridge.arguments import with_largest
 
 
 def split_pipeline(model: Any) -> tuple[Pipeline | None, Any]:
@@ -40,9 +41,14 @@ def bound_parameter(model: Any) -> str | None:
 
 
 def at_bound(model: Any, r: float) -> Any:
-    """Return an unfitted copy with this bound; a model without one stays as it is."""
+    """Return an unfitted copy with this bound; a model without one stays as it is.
+
+    Of a model with a bound per attribute this is the largest, and the others are in proportion.
+    """
     copy, name = clone(model), bound_parameter(model)
-    return copy if name is None else copy.set_params(**{name: float(r)})
+    if name is None:
+        return copy
+    return copy.set_params(**{name: with_largest(copy.get_params()[name], r)})
 
 
 def fit_arguments(model: Any, **given: Any) -> dict[str, Any]:

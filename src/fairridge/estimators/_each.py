@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from fairridge.arguments import is_number
 from fairridge.data import Design, MappedEncoding
 from fairridge.fairness import Definition
+from fairridge.metrics.measure import Measure
 
 
 def check_each(bounds: Mapping[Any, Any], definition: Definition) -> None:
@@ -61,3 +63,16 @@ def columns_of_each(bounds: Mapping[Any, Any], design: Design) -> dict[str, tupl
                 f"{', '.join(map(repr, places))}."
             )
     return {name: places[name] for name in bounds}
+
+
+def measures_with_bounds(
+    measure: Measure, unfairness: Any, design: Design
+) -> tuple[tuple[Measure, float], ...]:
+    """Return what is bounded, with the bound: of all of S, or of each attribute that has one."""
+    if not isinstance(unfairness, Mapping):
+        return ((measure, float(unfairness)),)
+    places = columns_of_each(unfairness, design)
+    return tuple(
+        (replace(measure, attributes=(name,), columns=places[name]), float(r))
+        for name, r in unfairness.items()
+    )

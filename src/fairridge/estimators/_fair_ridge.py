@@ -31,6 +31,8 @@ from fairridge.arguments import (
     check_flag,
     check_number,
     check_option,
+    largest_bound,
+    with_largest,
 )
 from fairridge.data import MAX_LEVELS, joined_offsets, offset_arguments, read_offset, warn_of_order
 from fairridge.engines import Engine, linear_predictor, threads_for_passes
@@ -38,7 +40,7 @@ from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
 from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
 from fairridge.estimators._docstrings import inherit_parameters
-from fairridge.estimators._each import check_each, columns_of_each, require_one_bound
+from fairridge.estimators._each import check_each
 from fairridge.estimators._flips import sign_flips
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
 from fairridge.estimators._outcome import (
@@ -250,7 +252,8 @@ class LinearModel(BaseEstimator):
         unfairness : array-like, optional
             The bounds; 0, 0.01, …, 1 by default. With `confidence` each is certified
             by itself; ``predictor_penalty="cv"`` is chosen once, at the `unfairness`
-            of the model, and the same for all of them.
+            of the model, and the same for all of them. Of a model with a bound per attribute
+            they are the largest bound, and the others are in proportion; 1 bounds nothing.
 
         Returns
         -------
@@ -258,7 +261,6 @@ class LinearModel(BaseEstimator):
             Coefficients and fairness for every bound; `at(r)` is a fitted model.
         """
         self._check_parameters()
-        require_one_bound(self, "path")
         traits = self._traits
         if traits.given_penalty:
             name, _, _ = traits.given_penalty.partition("=")
@@ -596,7 +598,7 @@ class FairRidge(LinearModel):
             max_iter=check_count("max_iter", self.max_iter),
             n_targets=response.targets.shape[1],
             classes=response.classes,
-            each=self._has_each,
+            each=response.each,
             blind=check_flag("blind", self.blind),
             controls=response.controls if self.controls is not None else (),
             isolates=self.separation == "isolate",
@@ -605,21 +607,21 @@ class FairRidge(LinearModel):
 
     def _solve_own(self, problem: Any, training: Training) -> Solution:
         """Find the model for the bound, or the bounds of attributes, that it was made with."""
-        if not isinstance(self.unfairness, Mapping):
-            return self._solve(problem, check_bound(self.unfairness), training.held_out)[0]
-        solution: Solution = problem.solve_each(
-            self.unfairness, columns_of_each(self.unfairness, training.design)
-        )
-        return solution
+        bounds = check_bound(largest_bound(self.unfairness))
+        return self._solve(problem, bounds, training.held_out)[0]
 
     def _solve(
         self, problem: PenalizedProblem, bounds: Floats, held_out: Engine | None = None
     ) -> list[Solution]:
-        """Find the model for every bound, in training or in the population."""
+        """Find the model for every bound, in training or in the population.
+
+        Bounds of attributes keep their proportions, with these as the largest.
+        """
         check_option("certification", self.certification, CERTIFICATIONS)
         check_count("random_state", self.random_state, minimum=0)
         if self._has_each:
-            require_one_bound(self, "a search over bounds")
+            means: Any = problem  # only predicted means have a share for each attribute
+            return [means.solve_each(with_largest(self.unfairness, float(r))) for r in bounds]
         if self.confidence is None:
             return problem.solve(bounds)
         return certified_solutions(self, problem, bounds, held_out)

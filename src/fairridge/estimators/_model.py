@@ -9,7 +9,7 @@ and exposure together) and the steps of a fit, `_problem_on`, `_set_up`, `_solve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from sklearn.base import BaseEstimator, clone
@@ -21,6 +21,7 @@ from fairridge.data import Design
 from fairridge.data.classes import labels_by_code
 from fairridge.data.profiles import ColumnProfile
 from fairridge.data.text_style import TextStyle
+from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.measure import Measure, measure_of
@@ -152,20 +153,20 @@ def bounded_measure(model: Any) -> Measure:
     )
 
 
+def bounds_of(model: Any) -> tuple[tuple[Measure, float], ...]:
+    """Return what a fitted model bounds, with the bound: once, or for each of its attributes."""
+    facts = fitted(model)
+    return measures_with_bounds(bounded_measure(model), facts.bound, facts.design)
+
+
 def bound_sentences(model: Any) -> list[str]:
     """Say what a fitted model bounds, in a sentence for each bound; nothing if there is none."""
-    facts, measure = fitted(model), bounded_measure(model)
-    largest = facts.traits.largest_bound
-    bounds = facts.bound if isinstance(facts.bound, Mapping) else {None: facts.bound}
-    if facts.traits.given_penalty:
+    traits = fitted(model).traits
+    largest = traits.largest_bound
+    if traits.given_penalty:
         return []
-    return [
-        (measure if name is None else replace(measure, attributes=(name,))).at_most(
-            float(r), percent=largest == 1.0
-        )
-        for name, r in bounds.items()
-        if r < largest
-    ]
+    bounds = bounds_of(model)
+    return [found.at_most(r, percent=largest == 1.0) for found, r in bounds if r < largest]
 
 
 def keep_text_styles(model: Any, styles: tuple[TextStyle, ...]) -> None:

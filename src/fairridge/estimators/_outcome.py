@@ -17,6 +17,7 @@ from fairridge.arguments import check_bound, listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
 from fairridge.data.classes import labels_by_code
 from fairridge.data.columns import CategoricalColumn
+from fairridge.data.pipelines import at_bound
 from fairridge.data.profiles import (
     ColumnProfile,
     NumberSample,
@@ -236,6 +237,8 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
 def _all_or_nothing(solution: Solution) -> bool:
     """Whether only an infinite penalty meets a bound, as nothing but S is left of controls."""
     fit = solution.fit
+    if solution.each:
+        return False
     only_controls = 0 < len(fit.controls) == fit.beta.shape[-1]
     bounded = 0.0 < solution.unfairness < 1.0 and solution.choice.status == "converged"
     return only_controls and bounded and fit.lambda_ == np.inf
@@ -614,6 +617,6 @@ def training_fingerprint(model: Any) -> str:
 
 def refit_at(model: Any, training: Training, problem: Problem, unfairness: float) -> Any:
     """Return a fitted model for another bound on the same data."""
-    other = clone(model).set_params(unfairness=unfairness)
-    bounds = check_bound(unfairness, other._traits.largest_bound)
+    bounds = check_bound(unfairness, model._traits.largest_bound)
+    other = at_bound(model, float(bounds[0]))
     return other._store(training, problem, other._solve(problem, bounds, training.held_out)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
 import narwhals as nw
@@ -54,6 +54,8 @@ class Response:
     classes: NDArray[Any] | None = None
     # Encoded predictors that a bound is conditional on.
     controls: tuple[int, ...] = ()
+    # Encoded columns of S by attribute, of those with a bound of their own.
+    each: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     # Whether classes have the same weight in the rows that a model is set up on.
     balanced: bool = False
 

@@ -34,6 +34,7 @@ from fairridge.data.design import warn_of_keys
 from fairridge.data.table import in_place
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
+from fairridge.estimators._each import columns_of_each
 from fairridge.estimators._model import FairModel
 from fairridge.estimators._responses import Classes, Inputs, Response
 from fairridge.families import Family
@@ -174,11 +175,12 @@ def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -
         offsets=training.offsets,
         standardize=bool(getattr(model, "standardize", True)),
     )
-    names = getattr(model, "controls", None)
-    if names is None:
-        return training
-    controls = training.design.control_columns(names)
-    return replace(training, response=replace(training.response, controls=controls))
+    names, bounds, response = getattr(model, "controls", None), model.unfairness, training.response
+    if names is not None:
+        response = replace(response, controls=training.design.control_columns(names))
+    if isinstance(bounds, Mapping):
+        response = replace(response, each=columns_of_each(bounds, training.design))
+    return replace(training, response=response)
 
 
 def _usage(model: FairModel) -> Usage:

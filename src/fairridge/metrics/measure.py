@@ -33,6 +33,8 @@ class Measure:
     among: tuple[tuple[int, int], ...] = ()
     labels: tuple[str, ...] = ()
     called: str = "predictions"  # what scores, or means, are called
+    # Encoded columns of S, if the measure is of what one attribute alone explains.
+    columns: tuple[int, ...] | None = None
 
     @property
     def of_variance(self) -> bool:
@@ -105,13 +107,18 @@ class Measure:
             return Estimate(sequential_share(scatter_of(columns, rows.weight), q, m))
         if not self.of_variance:
             return UNDEFINED
-        return explained_share(self.judged(rows), rows.sensitive, rows.controls, confidence)[0]
+        return self._explained(rows, confidence)[0]
 
     def adjusted(self, rows: ScoredRows) -> float:
         """Return the share less what chance alone explains."""
         if not self.of_variance:
             return UNDEFINED.value
-        return explained_share(self.judged(rows), rows.sensitive, rows.controls, 0.5)[1]
+        return self._explained(rows, 0.5)[1]
+
+    def _explained(self, rows: ScoredRows, confidence: float) -> tuple[Estimate, float]:
+        """Return the share of variance with its interval, and the share adjusted for chance."""
+        S = rows.sensitive if self.columns is None else rows.sensitive[:, list(self.columns)]
+        return explained_share(self.judged(rows), S, rows.controls, confidence)
 
     def judged(self, rows: ScoredRows) -> list[Judged]:
         """Return scores, and the weights of the rows among which they count."""

@@ -3,7 +3,7 @@
 from fairridge.search.contract import Usage, of_parts, require_inputs
 from fairridge.search.gaussian import GaussianProblem
 from fairridge.search.glm import GLMProblem
-from fairridge.search.means import MeanParityProblem
+from fairridge.search.means import MeanParityProblem, worst_status
 from fairridge.search.penalized_glm import SEPARATION_RIDGE
 from fairridge.search.problem import (
     Choice,
@@ -33,4 +33,5 @@ __all__ = [
     "of_parts",
     "require_inputs",
     "set_up",
+    "worst_status",
 ]

@@ -6,7 +6,7 @@ a bound can have several minima, and minima can jump over a bound as λ grows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats, Integers
+from fairridge.arguments import largest_bound
 from fairridge.fairness import Definition
 from fairridge.models import Fit, Isolation
 from fairridge.search.driver import Found
@@ -275,15 +276,14 @@ class MeanParityProblem(GLMProblem):
 
     # ---------------------------------------------------------- several bounds
 
-    def solve_each(
-        self, bounds: Mapping[str, float], columns: Mapping[str, Sequence[int]]
-    ) -> Solution:
+    def solve_each(self, bounds: Mapping[str, float]) -> Solution:
         """Bound what each of several attributes alone explains of the means.
 
         The penalty is Σ_j λ_j W a_jᵀΣ_jj⁻¹a_j, with λ_j = 0 for attributes that meet their
         bounds without it. Attributes that are not named are not bounded.
         """
         limits = np.array(list(bounds.values()), dtype=np.float64)
+        columns = self.settings.each
         groups: list[Integers] = [np.asarray(columns[name], dtype=np.intp) for name in bounds]
         means = self._bounded.of(groups, self._null_fit.mean_sums(self._means))
         with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
@@ -297,11 +297,12 @@ class MeanParityProblem(GLMProblem):
             )
             for j, (name, r) in enumerate(bounds.items())
         }
-        worst = min((one.status for one in each.values()), key=EACH.index)
+        worst = worst_status(one.status for one in each.values())
         (reported,) = self.in_columns([fit])
         value, parts = self.definition.value(reported), self.definition.components(reported)
         choice = Choice(fit.lambda_, worst)
-        return self.finished(Solution(1.0, reported, value, parts, choice, each=each), fit)
+        r = largest_bound(bounds)
+        return self.finished(Solution(r, reported, value, parts, choice, each=each), fit)
 
     def _found_each(self, means: BoundedMeans, limits: Floats) -> tuple[Floats, Fit, bool]:
         """Return λ of each attribute, the model, and whether it is the best one."""
@@ -329,6 +330,11 @@ class MeanParityProblem(GLMProblem):
 
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
+
+
+def worst_status(statuses: Iterable[Status]) -> Status:
+    """Return what became of the bounds of attributes together."""
+    return min(statuses, key=EACH.index)
 
 
 def _shares(means: BoundedMeans, fit: Fit) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -74,7 +74,7 @@ class AttributeShare:
 class Solution:
     """The model that meets one bound, or a bound for each of several attributes."""
 
-    # The bound r; 1, which bounds nothing, if attributes have bounds of their own.
+    # The bound r; the largest, if attributes have bounds of their own.
     unfairness: float
     fit: Fit  # the model at λ(r)
     achieved: float  # the definition's value
@@ -102,8 +102,8 @@ class ModelSettings:
     max_iter: int = 100
     n_targets: int = 1  # columns of the response as numbers
     classes: NDArray[Any] | None = None  # labels, for classifiers (ndarray or None)
-    # Whether attributes have bounds of their own, for which there is no closed form.
-    each: bool = False
+    # Columns of attributes with bounds of their own, for which there is no closed form.
+    each: Mapping[str, Sequence[int]] = field(default_factory=dict)
     blind: bool = False  # whether S is used to fit and not to predict
     # Positions among the encoded predictors of controls that the bound is conditional on.
     controls: tuple[int, ...] = ()

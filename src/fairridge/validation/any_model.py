@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from fairridge.search import of_parts
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import Scores
+from fairridge.validation.linear import Scores, achieved_each
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.scored_model import ScoredModel, scored_model
@@ -109,8 +109,9 @@ def any_fold(
             "n": len(of_test.weight),
             "train_loss": in_training["loss"],
             "loss": held_out["loss"],
-            "train_achieved": known.last.unfairness_ if known.fair else in_training[share],
+            **_in_training(known, of_train, in_training[share]),
             "achieved": _achieved(known, of_test) if known.fair else held_out[share],
+            **achieved_each(known.bounds, of_test),
             **decided.of(of_test),
             "status": known.status,
         }
@@ -135,6 +136,17 @@ def _fitted_each(model: ScoredModel, train: PassedRows, bounds: Floats) -> Itera
         return
     path = clone(model.last).path(train.X, train.y, unfairness=bounds, **model.beside(train))
     yield from (scored_model(path.at(float(r))) for r in bounds)
+
+
+def _in_training(model: ScoredModel, rows: ScoredRows, share: float) -> dict[str, float]:
+    """Return what a model bounds in training, also by attribute; a share of one without a bound."""
+    if model.measure is None:
+        return {"train_achieved": share}
+    reached = model.last.unfairness_
+    if not isinstance(reached, Mapping):
+        return {"train_achieved": reached}
+    each = {f"train_achieved[{name}]": value for name, value in reached.items()}
+    return {"train_achieved": model.measure.interval(rows, 0.5).value} | each
 
 
 def _achieved(model: ScoredModel, rows: ScoredRows) -> float:

@@ -176,7 +176,8 @@ def cross_validate(
         As in `fit`. Categorical levels come from all rows. For gaussian models
         X may be rows of `fairridge.sources`, which are divided at random (cv=k).
     unfairness : array-like
-        The bounds r; the paper's by default.
+        The bounds r; the paper's by default. Of models with a bound per attribute these are the
+        largest bound, and the others are in proportion.
     cv : int, scikit-learn splitter or iterable of (train, test), default=10
         Number of folds, an object with `split` such as `ShuffleSplit` for
         hold-out, or positions as in `folds`. Folds are stratified if all models are classifiers.
@@ -220,7 +221,8 @@ def cross_validate(
 
     `achieved` is what the model bounds, measured on the validation rows: for
     statistical parity R² of the linear predictor on S, adjusted for chance.
-    Beside it every model is measured in the same way. `share_of_eta` and
+    Attributes with bounds of their own have `achieved[name]` each, and `achieved` is what
+    they explain together. Beside it every model is measured in the same way. `share_of_eta` and
     `share_of_means` are R² on S of the linear predictor, without the offset, and
     of the predicted means, with it (of models with the log link: of rates, weighted
     by exposure), adjusted for chance,

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge.data import exposure_of
+from fairridge.data.pipelines import at_bound
 from fairridge.engines import MemoryEngine
 from fairridge.estimators._choosing import with_chosen_penalty
+from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
 from fairridge.metrics.dependence_shares import scatter_of
-from fairridge.metrics.measure import dependence_of
+from fairridge.metrics.measure import Measure, dependence_of, measure_of
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Problem, Solution
@@ -48,11 +50,13 @@ def row_fold(
     weighted = getattr(problem.family, "class_weights", None) is not None
     trained = scored_fits(train, training, problem, solutions) if weighted else None
     scores, definition = [], model._traits.definition
+    measures = _measures(whole)
     for k, (solution, scored) in enumerate(zip(solutions, rows, strict=True)):
         measured = {
             "achieved": achieved(definition, solution.fit, test, scored),
             **dependence_of(scored),
             **({} if decisions is None else decisions.of(scored)),
+            **achieved_each(measures, scored),
             "variance_share": _variance_share(test, problem.basis, solution.fit),
         }
         accuracy = evaluate.accuracy(scored)
@@ -69,6 +73,25 @@ def scored_fits(
     rows = written(engine, replace(training.response, family=problem.family))
     scores = scores_of(engine, problem.basis, [solution.fit for solution in solutions])
     return [replace(rows, scores=eta) for eta in scores]
+
+
+def _measures(whole: WholeModel) -> tuple[tuple[Measure, float], ...]:
+    """Return what attributes with bounds of their own explain; nothing with one bound."""
+    model, training = whole.model, whole.training
+    if not isinstance(model.unfairness, Mapping):
+        return ()
+    family, design = training.response.family, training.design
+    measure = measure_of(model._traits.definition, family, design, model.controls)
+    return measures_with_bounds(measure, model.unfairness, design)
+
+
+def achieved_each(bounds: Sequence[tuple[Measure, float]], rows: ScoredRows) -> dict[str, float]:
+    """Return how much each attribute with a bound of its own explains in other rows."""
+    return {
+        f"achieved[{measure.attributes[0]}]": measure.adjusted(rows)
+        for measure, _ in bounds
+        if measure.columns is not None
+    }
 
 
 def achieved(
@@ -97,7 +120,7 @@ def chosen_fold(
     require_response(training, training.engine_on(fold[0]))
     rows, scores = training.part(fold[0]), []
     for r in bounds:
-        chosen = with_chosen_penalty(clone(model).set_params(unfairness=float(r)), rows)
+        chosen = with_chosen_penalty(at_bound(model, float(r)), rows)
         scores += row_fold(WholeModel(chosen, training), fold, np.array([r]), decisions)
     return scores
 
@@ -134,6 +157,7 @@ def fold_scores(
         "train_loss": evaluate.loss(family, solution.fit.deviance, train_size),
         "loss": accuracy["loss"],
         "train_achieved": solution.achieved,
+        **{f"train_achieved[{name}]": one.achieved for name, one in solution.each.items()},
         **measured,
         "status": solution.choice.status,
         "lambda_": solution.fit.lambda_,

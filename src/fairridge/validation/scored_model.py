@@ -26,10 +26,11 @@ from fairridge.data.pipelines import (
     with_last,
 )
 from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.estimators._model import bounded_measure
+from fairridge.estimators._model import bounded_measure, bounds_of
 from fairridge.families import Binomial, Family, Gaussian, Multinomial
 from fairridge.families.base import modeled_class
 from fairridge.metrics.measure import Measure
+from fairridge.search import worst_status
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.passed_rows import PassedRows
 
@@ -105,14 +106,20 @@ class ScoredModel:
 
     @cached_property
     def measure(self) -> Measure | None:
-        """What it bounds; None of other models."""
+        """What it bounds of all of S; None of other models."""
         return bounded_measure(self.linear) if self.fair else None
 
     @property
+    def bounds(self) -> tuple[tuple[Measure, float], ...]:
+        """What it bounds, with the bound: once, or for each attribute; nothing of other models."""
+        return bounds_of(self.linear) if self.fair else ()
+
+    @property
     def status(self) -> str:
-        """How the search for a bound ended."""
+        """How the search for a bound ended, of several bounds the worst."""
         known = "converged" if bound_parameter(self.given) else "no bound"
-        return getattr(self.last, "status_", known)
+        status = getattr(self.last, "status_", known)
+        return status if isinstance(status, str) else worst_status(status.values())
 
     # ------------------------------------------------------------------ fits
 

@@ -1,6 +1,7 @@
 """The audit report: one self-contained HTML file."""
 
 from fairridge.reports.html.contents import (
+    AttributeBound,
     Crossed,
     Curve,
     Decisions,
@@ -13,10 +14,17 @@ from fairridge.reports.html.contents import (
 )
 from fairridge.reports.html.evidence import ScoreTerm, Scoring, coefficient_errors
 from fairridge.reports.html.page import AuditReport, NewRowsReport, render_report
-from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
+from fairridge.reports.html.validation_contents import (
+    BoundOnRows,
+    Drift,
+    NewRowsContents,
+    NewRowsMeasure,
+)
 
 __all__ = [
+    "AttributeBound",
     "AuditReport",
+    "BoundOnRows",
     "Crossed",
     "Curve",
     "Decisions",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.numbers import bound, count, number
 from fairridge.reports.html.sections.limits import limits_of
+from fairridge.reports.html.sections.parts import bounded_text
 from fairridge.reports.html.sections.summary import sentences
 
 USE = (
@@ -36,7 +37,7 @@ def card(contents: ReportContents) -> str:
                 ("predictors", ", ".join(subject.predictors)),
                 ("needs sensitive attributes to predict", _yes(subject.needs_sensitive)),
                 ("definition of unfairness", subject.definition),
-                ("what is bounded", contents.measure.words),
+                ("what is bounded", bounded_text(contents)),
                 ("bound r", bound(float(contents.unfairness[chosen]))),
             ],
         ),

@@ -134,12 +134,27 @@ class Sighted:
     accuracy: tuple[Curve, ...]  # measures of accuracy, at this bound only
 
 
+@dataclass(frozen=True)
+class AttributeBound:
+    """What is bounded of one attribute alone, if attributes have bounds of their own."""
+
+    measure: Measure
+    bounds: Floats  # in proportion to those that are chosen, of shape (m,)
+    achieved: Floats  # in training, of shape (m,)
+
+    @property
+    def attribute(self) -> str:
+        """Its name."""
+        return self.measure.attributes[0]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Audited:
     """Groups of rows that one or more models are judged on."""
 
     subject: Subject  # what was modeled
-    unfairness: Floats  # bounds, increasing, of shape (m,)
+    # Bounds, increasing, of shape (m,); the largest ones of attributes with bounds of their own.
+    unfairness: Floats
     chosen: int  # position of the bound that was chosen
     measure: Measure  # what is bounded; of a model without a bound the share of its predictions
     samples: tuple[Sample, ...]  # group metrics
@@ -151,12 +166,20 @@ class Audited:
         """The sample to show first."""
         return self.samples[0]
 
+    @property
+    def bounded(self) -> tuple[Measure, ...]:
+        """What is bounded: of all of S, or of each attribute with a bound of its own."""
+        return (self.measure,)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContents(Audited):
     """Everything that an audit report shows, beside its groups; the last bound is none."""
 
-    achieved: Floats  # what the bound is on, in training, of shape (m,)
+    # What the bound is on, in training, of shape (m,); if `each` attribute has a bound of its
+    # own, what all of them explain together.
+    achieved: Floats
+    each: tuple[AttributeBound, ...] = ()
     lambda_: Floats  # λ(r), of shape (m,)
     status: tuple[str, ...]  # how each search ended
     dependence: Curve  # what is bounded, as far as it can be measured alike in all rows
@@ -185,6 +208,11 @@ class ReportContents(Audited):
     certificate: Certificate | None = None  # what the bound promises, if `confidence` was set
     scoring: Scoring | None = None  # how one score is computed
     learned: Estimate = UNDEFINED  # R² of scores on a flexible learner of S, on new rows
+
+    @property
+    def bounded(self) -> tuple[Measure, ...]:
+        """What is bounded: of all of S, or of each attribute with a bound of its own."""
+        return tuple(one.measure for one in self.each) or (self.measure,)
 
     @property
     def free(self) -> int:

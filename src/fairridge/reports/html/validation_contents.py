@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from fairridge.inference import Certificate
+from fairridge.metrics.measure import Measure
 from fairridge.reports.html.contents import Audited
 
 
@@ -34,6 +35,15 @@ class NewRowsMeasure:
 
 
 @dataclass(frozen=True)
+class BoundOnRows:
+    """What a bound is on: of all of S, or of an attribute with a bound of its own."""
+
+    measure: Measure
+    r: float  # NaN of a model without a bound
+    found: NewRowsMeasure
+
+
+@dataclass(frozen=True)
 class Drift:
     """How the distribution of one column has changed since the fit."""
 
@@ -52,7 +62,7 @@ class Drift:
 class NewRowsContents(Audited):
     """Everything that a report on new rows shows, beside its groups."""
 
-    bounded: str  # key of what `measure` says on these rows
+    bounds: tuple[BoundOnRows, ...]  # what each bound is on, on these rows
     # Dependence on S, with that first, and measures of accuracy.
     measures: tuple[NewRowsMeasure, ...]
     accuracy: tuple[NewRowsMeasure, ...]
@@ -63,6 +73,11 @@ class NewRowsContents(Audited):
     left_out: str = ""  # what the page lacks, and why; "" if nothing
 
     @property
+    def bounded(self) -> tuple[Measure, ...]:
+        """What is bounded: of all of S, or of each attribute with a bound of its own."""
+        return tuple(one.measure for one in self.bounds)
+
+    @property
     def bound_on(self) -> NewRowsMeasure:
-        """What is bounded, or of a model without a bound compared, on these rows."""
-        return next(one for one in self.measures if one.key == self.bounded)
+        """What is bounded first, or of a model without a bound compared, on these rows."""
+        return self.bounds[0].found

@@ -11,12 +11,11 @@ from sklearn.base import clone
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
-from fairridge.arguments import listed
+from fairridge.arguments import largest_bound, listed
 from fairridge.data import require_offsets
 from fairridge.data.columns import OTHER
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits, with_chosen_penalty
-from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.estimators._responses import Inputs
@@ -121,7 +120,6 @@ def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Fl
 def read_case(model: Any, given: PassedRows) -> Case:
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
     fresh = as_fitted(model)
-    require_one_bound(fresh, "a report")
     offset = model._shift(given.offset, given.exposure)
     inputs = given.read(offset)
     if hasattr(model, "deviance_"):
@@ -163,10 +161,11 @@ def _require_memory(training: Training) -> None:
 
 def _solved(fresh: Any, training: Training, problem: Problem) -> tuple[Floats, list[Solution], int]:
     """Return the bounds of a report, their models, and the position of the model's own bound."""
-    bound, maximum = float(fresh.unfairness), min(fresh._traits.largest_bound, 1e6)
+    bound, maximum = float(largest_bound(fresh.unfairness)), min(fresh._traits.largest_bound, 1e6)
     ends = fresh._solve(problem, np.array([bound, maximum]))
-    points = POINTS if training.n_rows <= MANY_ROWS else FEW_POINTS
-    bounds = report_bounds(bound, ends[1].achieved, maximum, points)
+    quick = training.n_rows <= MANY_ROWS and not ends[1].each
+    free = max([each.achieved for each in ends[1].each.values()], default=ends[1].achieved)
+    bounds = report_bounds(bound, free, maximum, POINTS if quick else FEW_POINTS)
     with warnings.catch_warnings():
         # That other bounds are not certified is expected, so not reported.
         if getattr(fresh, "confidence", None) is not None:

@@ -19,7 +19,7 @@ from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.measure import measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html import Curve, ReportContents, Sample, Sighted
+from fairridge.reports.html import AttributeBound, Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import written
@@ -53,7 +53,7 @@ from fairridge.validation.report.terms import (
     proxies_of,
     scoring_of,
 )
-from fairridge.validation.scored_model import scored_model
+from fairridge.validation.scored_model import ScoredModel, scored_model
 
 Progress = Callable[[str, int, int], None]
 
@@ -94,6 +94,7 @@ def gather(
         unfairness=case.bounds,
         chosen=case.chosen,
         achieved=np.array([solution.achieved for solution in case.solutions]),
+        each=_each(fitted, case),
         lambda_=np.array([fit.lambda_ for fit in fits]),
         status=tuple(solution.choice.status for solution in case.solutions),
         dependence=_curve(findings, "dependence", "dependence on S", False),
@@ -117,6 +118,18 @@ def gather(
         learned=findings.learned,
         **inference_of(case),
     )
+
+
+def _each(fitted: ScoredModel, case: Case) -> tuple[AttributeBound, ...]:
+    """Return what attributes with bounds of their own explain; nothing with one bound."""
+    found = []
+    for measure, _ in fitted.bounds:
+        shares = [s.each[measure.attributes[0]] for s in case.solutions if s.each]
+        bounds, achieved = (
+            np.array([getattr(share, key) for share in shares]) for key in ("bound", "achieved")
+        )
+        found.append(AttributeBound(measure, bounds, achieved))
+    return tuple(found) if case.solutions[0].each else ()
 
 
 def _sighted(
@@ -192,7 +205,7 @@ def _replicates(case: Case, wanted: int | None) -> int:
     """Return as many refits as were asked for, or as are done in reasonable time; else none."""
     if wanted is not None:
         return int(wanted)
-    closed = case.training.response.family.least_squares
+    closed = case.training.response.family.least_squares and not case.training.response.each
     columns = len(case.training.design.encoded_names)
     work = case.training.n_rows * columns**2 * (10 if closed else 30)
     done = int(min(REFIT_WORK / work, 400 if closed else 100))

@@ -9,13 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
-from fairridge.estimators._each import require_one_bound
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.measure import Measure, of_predictions
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import explained_share
-from fairridge.reports.html import NewRowsContents, NewRowsMeasure, Sample
+from fairridge.reports.html import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.report.case import ReportSettings
@@ -41,8 +40,6 @@ def gather_new_rows(
     Without a bound S is compared with the predictions, which are all that is known of the model.
     """
     check_is_fitted(model.given)
-    if model.fair:
-        require_one_bound(model.linear._fitted.settings, "a report")
     inputs, rows = read_rows(model, given)
     name, n = options.response or name_of(given.y), len(rows.weight)
     case = Comparison.of(rows, name, options)
@@ -59,17 +56,20 @@ def gather_new_rows(
         model, inputs, rows, case.rule, options, name=name, what=what, n_rows=n_rows
     )
     measure = model.measure or of_predictions(rows.family, subject.sensitive)
-    bounded = _bounded(model.linear, measure, rows)
+    bounds = tuple(
+        BoundOnRows(each, r, _bounded(model.linear, each, rows))
+        for each, r in model.bounds or ((measure, NAN),)
+    )
     measures = _of_every_model(model, rows, samples)
-    if all(one.key != bounded.key for one in measures):
-        measures = (bounded, *measures)
+    known_keys = {one.key for one in measures}
+    measures = (*(b.found for b in bounds if b.found.key not in known_keys), *measures)
     return NewRowsContents(
         subject=subject,
-        unfairness=np.array([float(model.linear._fitted.bound) if model.fair else NAN]),
+        unfairness=np.array([max(one.r for one in bounds)]),
         chosen=0,
         measure=measure,
         samples=samples,
-        bounded=bounded.key,
+        bounds=bounds,
         measures=measures,
         accuracy=_accuracy(model, rows),
         **known,
@@ -104,14 +104,17 @@ def _measured(
 
 def _bounded(linear: Any, measure: Measure, rows: ScoredRows) -> NewRowsMeasure:
     """Measure what a model bounds on rows that it was not fitted to."""
+    reached: Any = getattr(linear, "unfairness_", NAN)
     key = "bounded"
-    if not measure.given and not measure.among:
+    if measure.columns is not None:  # an attribute with a bound of its own
+        key, reached = f"bounded[{measure.attributes[0]}]", reached[measure.attributes[0]]
+    elif not measure.given and not measure.among:
         key = {"scores": "share_of_eta", "means": "share_of_means"}.get(measure.whole, key)
     name, found = (
         f"{measure.words[0].upper()}{measure.words[1:]}",
         measure.interval(rows, CONFIDENCE),
     )
-    return _measured(key, name, getattr(linear, "unfairness_", NAN), found, measure.adjusted(rows))
+    return _measured(key, name, reached, found, measure.adjusted(rows))
 
 
 def _accuracy(model: ScoredModel, rows: ScoredRows) -> tuple[NewRowsMeasure, ...]:

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table
+from fairridge.estimators._model import bound_text
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html import Subject
@@ -27,7 +28,7 @@ def case_record(case: Case, findings: Findings, seed: int) -> dict[str, str | No
     """Say for the record how a model was fitted to the rows, and how the report was made."""
     solution, mapped = case.solutions[case.chosen], case.training.design.sensitive
     return {
-        "Bound r": f"{solution.unfairness:g}",
+        "Bound r": bound_text(case.model.unfairness),
         "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
         "Search": solution.choice.status,
         "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",

@@ -169,6 +169,8 @@ def inference_of(case: Case) -> dict[str, Any]:
     if not hasattr(type(model), "inference"):
         return known | {"no_inference": f"{type(model).__name__} has no standard errors."}
     response = case.training.response
+    if response.each:
+        return known | {"no_inference": "there are standard errors of models with one bound only."}
     if response.family.reads == "numbers" and np.ptp(response.values[:, 0]) == 0.0:
         return known | {"no_inference": "the response is constant, and nothing explains it."}
     try:

@@ -16,6 +16,7 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, count, number, percent, points, ratio
 from fairridge.reports.html.sections.blindness import price_table
 from fairridge.reports.html.sections.parts import (
+    achieved_text,
     amount,
     bound_label,
     changed_text,
@@ -26,6 +27,9 @@ from fairridge.reports.html.sections.parts import (
     section,
     table,
 )
+
+# A measure, and how it is written at a bound.
+Written = tuple[str, Callable[[int], str]]
 
 
 def comparison_section(contents: ReportContents, board: Board) -> Html:
@@ -59,7 +63,7 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html | None]:
     ]
 
 
-def _measures(contents: ReportContents) -> list[tuple[str, Callable[[int], str]]]:
+def _measures(contents: ReportContents) -> list[Written]:
     def shares(curve: Curve) -> Callable[[int], str]:
         if curve.name == WORDS["decision_gap"]:
             return lambda k: points(curve.best_known[k])
@@ -72,7 +76,8 @@ def _measures(contents: ReportContents) -> list[tuple[str, Callable[[int], str]]
         return "training" if curve.held_out is None else "held-out rows"
 
     curve = contents.dependence
-    bounded = [(f"{contents.subject.definition}, training", amounts(contents.achieved))]
+    named = f"{contents.subject.definition}, training"
+    bounded: list[Written] = [(named, partial(achieved_text, contents))]
     if not contents.bounds_eta:
         bounded.append((f"The same, {where(curve)}", amounts(curve.best_known)))
     return [
@@ -120,7 +125,7 @@ def _alternatives(contents: ReportContents) -> list[Html]:
     where = "on held-out rows" if curve.held_out is not None else "in training"
     cells: dict[str, Callable[[int], str]] = {
         "Bound r": partial(name_of_bound, contents),
-        "Achieved": lambda k: amount(contents, contents.achieved[k]),
+        "Achieved": partial(achieved_text, contents),
         curve.name: partial(measure_text, curve),
     }
     if main.decisions is not None:

@@ -9,7 +9,13 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import ratio
-from fairridge.reports.html.sections.parts import amount, bound_label, changed_text, measure_text
+from fairridge.reports.html.sections.parts import (
+    achieved_text,
+    amount,
+    bound_label,
+    changed_text,
+    measure_text,
+)
 
 
 def console(contents: ReportContents, board: Board) -> Html:
@@ -55,7 +61,7 @@ def console(contents: ReportContents, board: Board) -> Html:
 
 def _readings(contents: ReportContents, board: Board) -> list[Html]:
     first = contents.accuracy[0]
-    achieved = board.each(lambda k: amount(contents, contents.achieved[k]))
+    achieved = board.each(lambda k: achieved_text(contents, k))
     rows = [("achieved", achieved, "what the bound is on, in training")]
     held_out = contents.dependence.held_out
     if held_out is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape, unescape
 from itertools import zip_longest
 from typing import Any
 
-from fairridge.reports.html.contents import Curve, ReportContents, Sample
+from fairridge.reports.html.contents import Audited, Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element, join
 from fairridge.reports.html.numbers import MISSING, bound, count, number, percent, ratio
 
@@ -130,6 +130,25 @@ def amount(contents: ReportContents, value: float, places: int = 2) -> str:
     return percent(value, places) if contents.unfairness[-1] == 1.0 else number(value)
 
 
+def bounded_text(contents: Audited) -> str:
+    """Name what is bounded, of several bounds each."""
+    return "; ".join(measure.words for measure in contents.bounded)
+
+
+def achieved_text(contents: ReportContents, k: int) -> str:
+    """Write what the bound is on, in training; of several bounds what each is on."""
+    if not contents.each:
+        return amount(contents, contents.achieved[k])
+    return each_text(contents, [one.achieved[k] for one in contents.each])
+
+
+def each_text(contents: ReportContents, values: Sequence[float]) -> str:
+    """Write a share for each attribute with a bound of its own: 1.00 % (sex) and 2.00 % (age)."""
+    names = [one.attribute for one in contents.each]
+    texts = [f"{percent(value, 2)} ({name})" for name, value in zip(names, values, strict=True)]
+    return " and ".join(texts) if len(texts) < 3 else ", ".join(texts)
+
+
 def between(low: float, high: float) -> str:
     """Write an interval of shares inside a sentence."""
     return f"between {percent(low, 2)} and {percent(high, 2)}"
@@ -143,6 +162,11 @@ def changed_text(sample: Sample, k: int) -> str:
 def sentence(text: str) -> str:
     """Begin a text with a capital letter, and end it with a period; "" stays."""
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Make one sentence of several."""
+    return "; ".join(text.removesuffix(".") for text in sentences) + "."
 
 
 def _labeled(row: Html, labels: Sequence[str]) -> Html:

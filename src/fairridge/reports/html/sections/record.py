@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairridge.arguments import listed
 from fairridge.reports.html.contents import Audited, ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import section
+from fairridge.reports.html.sections.parts import bounded_text, section
 from fairridge.reports.html.sections.promises import population_fact
 
 
@@ -16,7 +16,7 @@ def record_section(contents: Audited) -> Html:
         ("Model", subject.model),
         ("Family", subject.family),
         ("Definition of unfairness", subject.definition or "none: the model has no bound"),
-        *((("What is bounded", contents.measure.words),) if subject.definition else ()),
+        *((("What is bounded", bounded_text(contents)),) if subject.definition else ()),
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
         ("Predictors", listed(subject.predictors, most=60, write=str)),

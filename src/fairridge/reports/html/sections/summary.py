@@ -16,8 +16,10 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import bound, count, percent, points, ratio
 from fairridge.reports.html.sections.blindness import price_of_blindness
 from fairridge.reports.html.sections.parts import (
+    achieved_text,
     amount,
     error_text,
+    joined,
     measure_text,
     name_of_bound,
     section,
@@ -80,7 +82,7 @@ def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
     yield "Bound", partial(name_of_bound, contents), lambda k: STATUS[contents.status[k]]
     yield (
         "Achieved",
-        lambda k: amount(contents, contents.achieved[k]),
+        partial(achieved_text, contents),
         lambda k: f"in training{_refitted(contents, k, not contents.bounds_eta)}",
     )
     if not contents.bounds_eta and held_out is not None:
@@ -171,9 +173,7 @@ def _asked(contents: ReportContents) -> list[str]:
     if k == contents.free:
         said = contents.measure.sentence(amount(contents, free))
         return [rests, f"Its unfairness is not bounded. {said}"]
-    r = contents.unfairness[k]
-    allowed = contents.measure.at_most(r, percent=contents.unfairness[contents.free] == 1.0)
-    text = f"Its bound is r = {bound(r)}: {allowed} "
+    text = f"{_bound(contents)} "
     levels = enumerated(contents.separating) if contents.separating else "some levels"
     came_to = {
         "inactive": "The bound changes nothing, because the model stays below it by itself.",
@@ -184,8 +184,22 @@ def _asked(contents: ReportContents) -> list[str]:
         "response, and through them S returns to the predictions of all others. Merge rare levels "
         "(min_frequency), or set a penalty on predictors.",
     }
-    otherwise = f"Without a bound the value would be {amount(contents, free)}."
+    value = "value" if not contents.each else "values"
+    otherwise = f"Without a bound the {value} would be {achieved_text(contents, contents.free)}."
     return [rests, text + came_to.get(contents.status[k], otherwise)]
+
+
+def _bound(contents: ReportContents) -> str:
+    """Say what the chosen bound allows, or those of attributes do."""
+    k = contents.chosen
+    if not contents.each:
+        r, percent_ = contents.unfairness[k], contents.unfairness[contents.free] == 1.0
+        return f"Its bound is r = {bound(r)}: {contents.measure.at_most(r, percent=percent_)}"
+    allowed = joined(one.measure.at_most(one.bounds[k]) for one in contents.each)
+    return (
+        f"It has bounds for single attributes: {allowed} The largest of these is called r; other "
+        "values of r keep their proportions."
+    )
 
 
 def _isolated(contents: ReportContents) -> str:
@@ -202,7 +216,7 @@ def _isolated(contents: ReportContents) -> str:
 
 def _came_out(contents: ReportContents) -> list[str]:
     k, curve, refits = contents.chosen, contents.dependence, contents.refits
-    text = f"In training it achieves {amount(contents, contents.achieved[k])}."
+    text = f"In training it achieves {achieved_text(contents, k)}."
     if not contents.bounds_eta:
         text += (
             f" The {contents.dependence_name} is {amount(contents, curve.training[k])} on these "

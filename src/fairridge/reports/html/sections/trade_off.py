@@ -9,7 +9,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.reports.html.contents import Curve, Refits, ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import amount, figure, legend, section
+from fairridge.reports.html.sections.parts import amount, figure, legend, line_style, section
 from fairridge.reports.html.svg import Line, PathScale, Plot, chart
 
 
@@ -81,7 +81,11 @@ def _unfairness(contents: ReportContents, scale: PathScale) -> Html:
 def _unfairness_lines(contents: ReportContents) -> tuple[list[Line], list[tuple[str, str]]]:
     curve, definition = contents.dependence, contents.subject.definition
     lines = [Line(contents.achieved, "c2", f"{definition}, in training")]
-    entries = [("c2", f"{definition}, what the bound is on, in training")]
+    what = "of all attributes together" if contents.each else "what the bound is on"
+    entries = [("c2", f"{definition}, {what}, in training")]
+    for k, one in enumerate(contents.each, start=4):
+        lines.append(Line(one.achieved, line_style(k), f"{one.attribute} alone, in training"))
+        entries.append((line_style(k), f"{one.attribute} alone, in training"))
     if not np.allclose(curve.training, contents.achieved, atol=1e-4):
         lines.append(Line(curve.training, "c1 dashed", "dependence on S, training rows"))
         entries.append(("c1 dashed", f"{contents.dependence_name}: training rows"))

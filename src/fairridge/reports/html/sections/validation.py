@@ -8,7 +8,7 @@ from fairridge.arguments import listed
 from fairridge.reports.html.alternatives import worst_group
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, number, percent, points, ratio
-from fairridge.reports.html.sections.parts import bar, remark, section, sentence, table
+from fairridge.reports.html.sections.parts import bar, joined, remark, section, sentence, table
 from fairridge.reports.html.sections.promises import (
     interval_text,
     largest_miscalibration,
@@ -16,7 +16,12 @@ from fairridge.reports.html.sections.promises import (
     shown_calibration,
 )
 from fairridge.reports.html.sections.words import term
-from fairridge.reports.html.validation_contents import Drift, NewRowsContents, NewRowsMeasure
+from fairridge.reports.html.validation_contents import (
+    BoundOnRows,
+    Drift,
+    NewRowsContents,
+    NewRowsMeasure,
+)
 
 STABLE_PSI, SHIFTED_PSI = 0.1, 0.25
 # Of ten equal parts the index is below this many times its mean in 98 of 100 samples.
@@ -105,28 +110,36 @@ def _text(measure: NewRowsMeasure, value: float) -> str:
 
 def _bound(contents: NewRowsContents) -> list[str]:
     """Say what the model bounds, if anything, and what S explains on these rows."""
-    r, found = contents.unfairness[0], contents.bound_on
     if not contents.subject.definition:
         text = f"{contents.subject.model} has no bound on unfairness."
-        return [f"{text} On these {contents.subject.n_rows:,} rows: {_found(contents, found)}"]
-    text = f"The model was fitted with the bound r = {bound(r)}: {contents.measure.at_most(r)}"
+        found = _found(contents.bounds[0])
+        return [f"{text} On these {contents.subject.n_rows:,} rows: {found}"]
+    allowed = joined(one.measure.at_most(one.r) for one in contents.bounds)
+    with_bound = "bounds for single attributes"
+    if len(contents.bounds) == 1:
+        with_bound = f"the bound r = {bound(contents.bounds[0].r)}"
+    text = f"The model was fitted with {with_bound}: {allowed}"
     if contents.certificate is not None and contents.certificate.granted:
         text += (
             f" With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
             "population of the training rows."
         )
-    if not math.isfinite(found.value):
+    if not math.isfinite(contents.bound_on.value):
         return [text, "That compares the model with others, and is not known for other rows."]
-    said = _found(contents, found)
-    return [text, f"On these new rows: {said} That is {VERDICTS[found.verdict(r)]}."]
+    return [text, *map(_judged, contents.bounds)]
 
 
-def _found(contents: NewRowsContents, found: NewRowsMeasure) -> str:
+def _judged(one: BoundOnRows) -> str:
+    """Say what a bound has come to."""
+    return f"On these new rows: {_found(one)} That is {VERDICTS[one.found.verdict(one.r)]}."
+
+
+def _found(one: BoundOnRows) -> str:
     """Say what was measured of the rows; the table says how sure its intervals are."""
-    interval = ""
+    found, interval = one.found, ""
     if math.isfinite(found.low):
         interval = f" (interval {percent(found.low, 2)} to {percent(found.high, 2)})"
-    return contents.measure.sentence(f"{_text(found, found.value)}{interval}")
+    return one.measure.sentence(f"{_text(found, found.value)}{interval}")
 
 
 def _groups(contents: NewRowsContents) -> list[str]:
