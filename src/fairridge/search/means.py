@@ -314,7 +314,9 @@ class MeanParityProblem(GLMProblem):
             return self._found_each(means.on(self.glm.ridged), limits)
         if point.converged:
             fit = self._as_fit(float(lambdas.max()), search.glm, point)
-            if (_shares(means, fit) <= limits + self._slack).all():
+            room = limits - _shares(means, fit)
+            # At an optimum bounds with a penalty have no room.
+            if (room >= -self._slack).all() and (room[lambdas > 0.0] <= self._slack).all():
                 return lambdas, fit, True
         # What all attributes explain together is no less than what any of them does.
         for strictest in (limits.min(keepdims=True), np.zeros(1)):
