@@ -427,7 +427,22 @@ class AdverseImpact(Rule):
 
 
 @dataclass(frozen=True)
-class OpportunityGap(Rule):
+class _Gap(Rule):
+    """The difference of any two groups is at most `maximum`."""
+
+    maximum: float = 0.05
+
+    def measure(self, first: Group, second: Group) -> float:
+        """Return by how much the first mean is the smaller one."""
+        return second.mean.value - first.mean.value
+
+    def breach(self, measure: float) -> float:
+        """Return how far the difference lies above `maximum`."""
+        return measure - self.maximum
+
+
+@dataclass(frozen=True)
+class OpportunityGap(_Gap):
     """True-positive rates of any two groups differ by at most `maximum`, by Newcombe's interval.
 
     Who is selected is decided by `threshold` or `top`, and who is looked at by
@@ -459,7 +474,6 @@ class OpportunityGap(Rule):
     True
     """
 
-    maximum: float = 0.05
     threshold: float = 0.5
     top: float | int | None = None
 
@@ -474,14 +488,6 @@ class OpportunityGap(Rule):
                 f"{type(self).__name__} is for classifiers: it needs to know who qualified."
             )
         return rows.selected(self.threshold, self.top), rows.favorable
-
-    def measure(self, first: Group, second: Group) -> float:
-        """Return by how much the first rate is the smaller one."""
-        return second.mean.value - first.mean.value
-
-    def breach(self, measure: float) -> float:
-        """Return how far the difference lies above `maximum`."""
-        return measure - self.maximum
 
     def test(self, first: Group, second: Group) -> float:
         """Test a difference by Newcombe's interval."""
@@ -533,7 +539,7 @@ class OddsGap(OpportunityGap):
 
 
 @dataclass(frozen=True)
-class MeanGap(Rule):
+class MeanGap(_Gap):
     """Mean scores of any two groups differ by at most `maximum`, in units of the score.
 
     Every pair has Welch's test.
@@ -561,19 +567,9 @@ class MeanGap(Rule):
     False
     """
 
-    maximum: float = 0.05
-
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
         """Return the scores."""
         return rows.score, None
-
-    def measure(self, first: Group, second: Group) -> float:
-        """Return by how much the first mean is the smaller one."""
-        return second.mean.value - first.mean.value
-
-    def breach(self, measure: float) -> float:
-        """Return how far the difference lies above `maximum`."""
-        return measure - self.maximum
 
     def test(self, first: Group, second: Group) -> float:
         """Test a difference by Welch's test."""

@@ -8,71 +8,57 @@ fairness apply to all models alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.fairness.scatter_shares import explained_by_sensitive, sequential_share
+from fairridge.fairness.scatter_shares import sequential_share
+from fairridge.families import Binomial, Cox, Family, Gaussian
 from fairridge.families.distances import Distance
 from fairridge.metrics.dependence_shares import scatter_of, without_rounding
 from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
+from fairridge.metrics.scored_rows import ScoredRows
 
 
-@dataclass(frozen=True)
-class Dependence:
-    """Dependence of predictions on S, by several definitions; 0 where there is none that they see.
-
-    Attributes
-    ----------
-    r_squared : float
-        R² of the predictions regressed on S (statistical parity).
-    equality_of_opportunity : float
-        Share of S in what S and then y explain of the predictions.
-    individual : float
-        Σ d(yᵢ, yⱼ)(sᵢa − sⱼa)², not normalized.
-    correlation : float
-        Largest |correlation| with a column of S.
-    kolmogorov_smirnov, wasserstein : float
-        Largest distance between the predictions of a group and of all others.
-    """
-
-    r_squared: float
-    equality_of_opportunity: float
-    individual: float
-    correlation: float
-    kolmogorov_smirnov: float
-    wasserstein: float
-
-
-def dependence(
-    prediction: Floats,
-    S: Floats,
-    targets: Floats,
-    distance: Distance,
-    response: Floats,
-    groups: Sequence[Grouping],
-    weight: Floats,
-) -> Dependence:
+def dependence(rows: ScoredRows, groups: Sequence[Grouping]) -> dict[str, float]:
     """Measure how predictions, numbers or probabilities of classes, depend on S.
 
-    `targets` are the response as numbers: itself, or 0/1 columns of classes. The
-    distance d(yᵢ, yⱼ) of individual fairness looks at `response`.
+    Returns
+    -------
+    dict of str to float
+        By several definitions, 0 where there is none that they see: `equality_of_opportunity`, the
+        share of S in what S and then y explain of the predictions; `individual`,
+        Σ d(yᵢ, yⱼ)(sᵢa − sⱼa)², not normalized; `max_correlation`, the largest |correlation| with
+        a column of S; `kolmogorov_smirnov` and `wasserstein`, the largest distance between the
+        predictions of a group and of all others.
     """
+    family, predicted, response, targets = _as_numbers(rows)
+    S, weight = rows.sensitive, rows.mean_weight
     size = float(targets.std(axis=0).max(initial=0.0))
-    columns = without_rounding(prediction.reshape(len(S), -1), weight, size)
+    columns = without_rounding(predicted, weight, size)
     q, m = S.shape[1], columns.shape[1]
     joint = scatter_of(np.hstack([S, columns, targets]), weight)
     distances = [apart for column in columns.T for apart in _between(column, groups, weight)]
-    return Dependence(
-        explained_by_sensitive(joint, q, m),
-        sequential_share(joint, q, m),
-        _pairwise_difference(columns, S, distance, response, weight),
-        _largest_correlation(joint, q, m),
-        max((apart.kolmogorov_smirnov for apart in distances), default=0.0),
-        max((apart.wasserstein for apart in distances), default=0.0),
-    )
+    return {
+        "equality_of_opportunity": sequential_share(joint, q, m),
+        "individual": _pairwise_difference(columns, S, family.distance, response, weight),
+        "max_correlation": _largest_correlation(joint, q, m),
+        "kolmogorov_smirnov": max((apart.kolmogorov_smirnov for apart in distances), default=0.0),
+        "wasserstein": max((apart.wasserstein for apart in distances), default=0.0),
+    }
+
+
+def _as_numbers(rows: ScoredRows) -> tuple[Family, Floats, Floats, Floats]:
+    """Return a family, predictions, the response as it reads it, and the same as numbers."""
+    if rows.classes is not None:
+        others = rows.codes[:, None] == np.arange(1, len(rows.classes))
+        return Binomial(), rows.shown[:, 1:], rows.response, others.astype(np.float64)
+    if rows.means is None:
+        assert rows.targets is not None
+        return Cox(), rows.scores, rows.response, rows.targets
+    rates = rows.response if rows.exposure is None else rows.response / rows.exposure[:, None]
+    return Gaussian(), rows.means, rates, rates
 
 
 def _pairwise_difference(

@@ -102,6 +102,12 @@ def groupings(
     return tuple(parts)
 
 
+def numbers_beyond(table: Table, most: int) -> list[bool]:
+    """Say which columns are numbers with more distinct values than this."""
+    columns = map(table.column, range(table.shape[1]))
+    return [not isinstance(column, Levels) and len(np.unique(column)) > most for column in columns]
+
+
 def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:
     """Write S out: numbers as they are, and a 0/1 column for every level that has rows.
 

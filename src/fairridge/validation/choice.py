@@ -14,12 +14,12 @@ from fairridge._notebook import facts_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import Levels, as_table, columns_of, make_frame, name_of
+from fairridge.data import as_table, columns_of, make_frame, name_of
 from fairridge.data.pipelines import bound_parameter
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS
-from fairridge.metrics.groups import BINS, Grouping, groupings
+from fairridge.metrics.groups import BINS, Grouping, groupings, numbers_beyond
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.validation.passed_rows import PassedRows
@@ -371,12 +371,7 @@ class _Readable:
         """Attributes that are cut at quantiles of these rows, and so have groups of their own."""
         table = self.rows.attributes
         assert table is not None
-        columns = ((table.label(k), table.column(k)) for k in range(table.shape[1]))
-        return {
-            name
-            for name, column in columns
-            if not isinstance(column, Levels) and len(np.unique(column)) > BINS
-        }
+        return {table.label(k) for k, many in enumerate(numbers_beyond(table, BINS)) if many}
 
 
 def _concluded(
@@ -391,33 +386,23 @@ def _concluded(
     """Take the last bound that passed, unless groups keep the answer open."""
     steps, rows = zip(*walk, strict=True)
     passed, level = sum(step["passed"] for step in steps), 1.0 - confidence
-    failed = rule.compared(rows[passed], level) if passed < len(steps) else None
+    granted = bool(passed) and not undecided
+    last, r = passed - 1, steps[passed - 1]["unfairness"]
     small = (f"{p.attribute} = {p.name} ({p.share:.1%})" for p in rule.passed_over(rows[0]))
-    found = ChosenBound(
-        unfairness=None,
-        model=None,
-        granted=False,
+    return ChosenBound(
+        unfairness=r if granted and not np.isnan(r) else None,
+        model=models[last].given if granted else None,
+        granted=granted,
         undecided=undecided,
         rule=rule,
         confidence=confidence,
-        p_value=None,
+        p_value=steps[last]["p_value"] if granted else None,
         steps=steps,
-        nearest=None,
-        failed=failed,
+        nearest=rule.compared(rows[last], level) if granted else None,
+        failed=rule.compared(rows[passed], level) if passed < len(steps) else None,
         untested=missing,
         favorable=wanted,
         passed_over=tuple(small),
-    )
-    if undecided or not passed:
-        return found
-    last = steps[passed - 1]
-    return replace(
-        found,
-        unfairness=None if np.isnan(last["unfairness"]) else last["unfairness"],
-        model=models[passed - 1].given,
-        granted=True,
-        p_value=last["p_value"],
-        nearest=rule.compared(rows[passed - 1], level),
     )
 
 

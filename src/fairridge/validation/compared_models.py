@@ -16,7 +16,7 @@ from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
-from fairridge.metrics.groups import groupings
+from fairridge.metrics.groups import groupings, numbers_beyond
 from fairridge.peers.barycenter.classifier import BarycenterClassifier
 from fairridge.peers.barycenter.regressor import BarycenterRegressor
 from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
@@ -128,10 +128,7 @@ def grouped(
     """
     table = known.attributes
     columns = [table.column(k) for k in range(table.shape[1])]
-    many = [
-        not isinstance(column, Levels) and len(np.unique(column)) > MAX_CATEGORIES
-        for column in columns
-    ]
+    many = numbers_beyond(table, MAX_CATEGORIES)
     if not any(many):
         return rows, {}
     weight = np.ones(table.shape[0]) if rows.sample_weight is None else rows.sample_weight

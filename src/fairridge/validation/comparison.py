@@ -24,8 +24,7 @@ from fairridge.estimators._training import read_inputs
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
-from fairridge.families import Binomial, Cox, Family, Gaussian
-from fairridge.metrics.dependence import Dependence, dependence
+from fairridge.metrics.dependence import dependence
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.scored_rows import ScoredRows
@@ -178,7 +177,8 @@ def compare(
     rows = folded.rows
     on = SensitiveColumns.of(rows, sensitive)
     case = _Case(replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on))
-    case = replace(case, base=case.dependence(case.scored(_fitted(free, rows, 1.0)[0])))
+    unbounded = case.scored(_fitted(free, rows, 1.0)[0])
+    case = replace(case, free=dependence(unbounded, case.decisions.groups)["individual"])
     by_group, cut = grouped(rows, on, sensitive)
     records, skipped, warned, flips = [], {}, {}, []
     n_folds = len(folded.places)
@@ -211,7 +211,7 @@ class _Case:
     """What every model is fitted to and measured by: all rows, and the same in folds."""
 
     folded: FoldedRows
-    base: Dependence | None = None  # of the unconstrained model
+    free: float = 0.0  # individual unfairness of the unconstrained model
 
     def scored(self, fitted: ScoredModel) -> ScoredRows:
         """Return all rows with the scores of a fitted model."""
@@ -266,32 +266,9 @@ class _Case:
                 record[name] = float(mean)
                 record[f"{name}_error"] = float(error) if mean == mean else nan
                 record[f"train_{name}"] = train
-        found, base = self.dependence(rows), self.base
-        free = 0.0 if base is None else base.individual
-        return record | {
-            "equality_of_opportunity": found.equality_of_opportunity,
-            "individual": found.individual / free if free > 0.0 else 0.0,
-            "max_correlation": found.correlation,
-            "kolmogorov_smirnov": found.kolmogorov_smirnov,
-            "wasserstein": found.wasserstein,
-        }
-
-    def dependence(self, rows: ScoredRows) -> Dependence:
-        """Measure how predictions depend on S, in training."""
-        predicted, response, targets = rows.scores, rows.response, rows.targets
-        family: Family = Cox()
-        if rows.classes is not None:
-            family, predicted = Binomial(), rows.shown[:, 1:]
-            targets = (rows.codes[:, None] == np.arange(1, len(rows.classes))).astype(np.float64)
-        elif rows.means is not None:
-            rate = 1.0 if rows.exposure is None else rows.exposure[:, None]
-            family, predicted, response = Gaussian(), rows.means, response / rate
-            targets = response
-        assert targets is not None
-        groups, weight = self.decisions.groups, rows.mean_weight
-        return dependence(
-            predicted, rows.sensitive, targets, family.distance, response, groups, weight
-        )
+        found = dependence(rows, self.decisions.groups)
+        relative = found["individual"] / self.free if self.free > 0.0 else 0.0
+        return record | found | {"individual": relative}
 
 
 def _unmet(r: float, validated: Sequence[dict[str, Any]]) -> list[str]:
