@@ -19,14 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 # Open: answers that are flagged, or searches that give up.
-# Damping grows by ten and the radius of steps by three, so that steps may stay ten times too short.
-SHORT = "steps stay shorter than is allowed, and 100 passes end too early"
 OPEN = {
-    250: SHORT,
-    51_000_653: SHORT,
-    51_001_260: SHORT,
-    1_051_000_473: SHORT,
-    775: "the last digits of a Cox model of eight rows, the judge's or the library's",
     100_734: "a share of η that is rounding: none in files, and r in memory",
     4455: "λ = 1e13 leaves a bound on a tiny column eight digits",
     204_328: "a scan of a share above one gives up",

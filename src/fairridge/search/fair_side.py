@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairridge.search.driver import STIFF, Found
+from fairridge.search.driver import Found
 from fairridge.search.mean_search import MeanSearch
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE
 from fairridge.solvers import Point
 
-# λ, in typical ones, whose minimum is another start; for a bound of zero it is a stiff one.
+# λ, in typical ones, whose minimum is another start.
 RESTART = 1.0
 # The first λ of a way, the factor to the next, and the largest; the least is its inverse.
 FIRST, FACTOR, LARGEST = 15.0, 5.0, 1e6
@@ -47,8 +47,7 @@ class FairSide:
 
     def restarted(self) -> Found | None:
         """Return what another start than the null model leads to."""
-        multiple = RESTART if self.r > 0.0 else STIFF
-        side = self._at(multiple * self.search.typical, self.search.null)
+        side = self._at(RESTART * self.search.typical, self.search.null)
         if side.point.separated:
             return Found(side.lambda_, side.point)
         return self.search.to_bound(self.r, side.point) if side.point.converged else None
@@ -59,13 +58,10 @@ class FairSide:
         None if no λ meets the bound. A model that has lost its curvature is returned as it is.
         """
         largest = LARGEST * self.search.typical
-        # Means that shrink to constants may have a share with a limit.
-        if self._at(largest, self.search.null).share > self.r:
-            return None
         fair = free = self._at(FIRST * self.search.typical, self.search.null)
         while fair.share > self.r and fair.lambda_ < largest:
             free, fair = fair, self._at(FACTOR * fair.lambda_, fair.point)
-        if fair.share > self.r:
+        if fair.share > self.r:  # means that shrink to constants may have a share with a limit
             return None
         while free.share <= self.r and free.lambda_ > self.search.typical / LARGEST:
             fair, free = free, self._at(free.lambda_ / FACTOR, free.point)

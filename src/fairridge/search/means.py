@@ -225,15 +225,12 @@ class MeanParityProblem(GLMProblem):
 
     def _attempts(self, search: MeanSearch, r: float) -> Iterator[Found | None]:
         """Start at the null model, then at the minimum under a given λ, and then follow minima."""
-        fair_side = FairSide(search, r)
-        far = r == 0.0 and search.glm.ridge > 0.0  # separated data are far from the null model
-        if far:
-            yield fair_side.restarted()
         yield search.find(r, self.settings.max_iter)
-        if not far:
-            yield fair_side.restarted()
+        # A bound of zero may have no search that ends: half of what it may be missed by has one.
+        fair_side = FairSide(search, max(r, 0.5 * self._slack))
         if r > 0.0:
-            yield fair_side.found()
+            yield fair_side.restarted()
+        yield fair_side.found()
 
     def _holds(self, search: MeanSearch, found: Found, r: float) -> bool:
         """Whether a minimum was found, and meets the bound on the rows themselves."""

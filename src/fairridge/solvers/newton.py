@@ -58,10 +58,11 @@ SLOW, TROUBLED_STEPS = 0.2, 3
 # Decrease, and change of the slope along a step, that are large: the step is far from a minimum,
 # whatever its contraction, and gradients tell nothing of the Hessian at its end.
 LARGE_STEP = 1e-2
-# Parts of the typical curvature that damp a step: the first, the factor to the next, the last.
-LEAST_DAMPING, MORE_DAMPING, MOST_DAMPING = 1e-7, 10.0, 100.0
+# Parts of the typical curvature that damp a step: the first, and the last.
+LEAST_DAMPING, MOST_DAMPING = 1e-7, 100.0
 # A step that fails is shortened by a factor. One that keeps this part of its promise may be
-# followed by one that is longer by another; and steps shorter than this lead nowhere.
+# followed by one that is longer by another; and steps shorter than this lead nowhere. By that
+# other factor damping grows: a step with so much less of it is no longer than is allowed next.
 SHORTER, KEPT_PROMISE, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
 
 
@@ -189,7 +190,7 @@ def _within(
     while step is not None and radius < np.inf and (length := _length(descent, step)) > radius:
         if damping >= MOST_DAMPING:  # what is held at zero asks for a step of this length
             return replace(step, change=radius / length * step.change), damping
-        damping = max(MORE_DAMPING * damping, LEAST_DAMPING)
+        damping = max(LONGER * damping, LEAST_DAMPING)
         step = descent.propose(point, damping, before)
     return step, damping
 
