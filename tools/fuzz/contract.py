@@ -64,15 +64,16 @@ def _mixes_units(problem: Problem) -> bool:
     """Whether a penalty in the user's units holds columns of very different sizes.
 
     What S explains, of η or of means, is the same in all units. Of predictors that are
-    combinations of others the shortest coefficients are the answer, in these units.
+    combinations of others, or of S, the shortest coefficients are the answer, in these units.
     """
     if problem.standardize:
         return False
     kept = _kept(problem)
     w = np.ones(int(kept.sum())) if problem.weight is None else problem.weight[kept]
     S, X = (centered(Z[kept], w)[0] for Z in problem.features)
-    unit = over(X, np.linalg.norm(X, axis=0))
-    dependent = bool(np.linalg.matrix_rank(unit, 1e-7) < np.count_nonzero(X.any(axis=0)))
+    both = np.hstack([S, X])
+    unit = over(both, np.linalg.norm(both, axis=0))
+    dependent = bool(np.linalg.matrix_rank(unit, 1e-7) < np.count_nonzero(both.any(axis=0)))
     held = [S] * (not (problem.bounds_means or problem.blind))
     held += [X] * (problem.predictor_penalty > 0.0 or dependent)
     sizes = np.concatenate([np.zeros(0), *(np.sqrt(weighted_mean(Z**2, w)) for Z in held)])

@@ -344,8 +344,8 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
     grid = grid[grid > least] if least > 0.0 else grid
 
     def excess(lambdas: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):
-            # Whatever is not a number is too much.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            # Whatever is not a number is too much, as next to the least λ, where none may be left.
             return np.asarray(np.fmin(predicted(lambdas) - r, 1.0))
 
     above = excess(grid) > 0.0
