@@ -37,7 +37,7 @@ from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping, encoded_groupings
-from fairridge.metrics.training_groups import EVERYONE, TrainingGroups, decided_by, total_table
+from fairridge.metrics.training_groups import EVERYONE, TrainingGroups, group_sums
 from fairridge.models import FairBasis, Fit, SeparatedLevel
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition
@@ -525,14 +525,12 @@ def _groups_of(training: Training, fit: Fit) -> TrainingGroups:
     """Return sums of what a fit shows between groups."""
     engine, groupings = training.engine, _groupings(training)
     classes, sensitive = training.response.classes, training.design.sensitive
-    table: GroupTable | None = None
-    labels: tuple[Any, ...] = ()
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
-    if classes is not None and not engine.on_device:
-        means, labels = MeanParity().means(fit, totals=True), tuple(classes)
-        table = decided_by(fit, engine, len(labels), sensitive.inner, groupings, means)
-    elif groupings is not None and in_memory(engine):
-        table = total_table(fit, engine, groupings)
+    labels = () if classes is None or engine.on_device else tuple(classes)
+    table: GroupTable | None = None
+    if labels or groupings is not None:
+        means = MeanParity().means(fit, totals=True) if labels else None
+        table = group_sums(fit, engine, len(labels), sensitive.inner, groupings, means)
     return TrainingGroups.of(fit, sensitive, training.n_rows, table, labels)
 
 

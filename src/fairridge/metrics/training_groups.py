@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -35,7 +35,6 @@ from fairridge.engines import (
     in_memory,
 )
 from fairridge.fairness import MeanParity
-from fairridge.families.base import ClassFamily
 from fairridge.families.sums import MeansOfRows, PredictedMeans
 from fairridge.metrics.group_table import (
     SMALL_GROUP_ROWS,
@@ -245,14 +244,6 @@ def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], 
     return numeric, levels[:, (levels[0] > 1e-12) & (levels[0] < 1.0 - 1e-12)]
 
 
-def total_table(fit: Fit, engine: MemoryEngine, groupings: Sequence[Grouping]) -> GroupTable:
-    """Sum what a model with means predicts, the response, and what it is more, by group."""
-    eta = _linear_predictor(engine, *_coefficients(fit))
-    return GroupTable.of(
-        groupings, engine.weights, *_total_columns(fit.family, eta, engine.response)
-    )
-
-
 def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, dict[str, float]]:
     """Return Σ w predicted / Σ w observed of all training rows and of each group.
 
@@ -261,7 +252,7 @@ def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, d
     Parameters
     ----------
     table : GroupTable
-        With all rows as the first group, and the columns of `total_table` last.
+        With all rows as the first group, and the columns of totals last; see `group_sums`.
     labels : tuple
         Those of classes, if decisions for each of them come before the totals.
 
@@ -290,18 +281,6 @@ def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, d
     }
 
 
-def _coefficients(fit: Fit) -> tuple[Floats, Floats]:
-    """Return raw coefficients and intercepts of a model, of shape (m, q+p) and (m,)."""
-    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
-    return raw, np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
-
-
-def _linear_predictor(engine: MemoryEngine, raw: Floats, intercept: Floats) -> Floats:
-    """Return η with the offset, of shape (n, m)."""
-    eta = engine.scores(raw) + intercept
-    return eta if engine.offset is None else eta + engine.offset[:, None]
-
-
 def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[Any]]:
     """Return predictions, observations and their differences, three columns per outcome.
 
@@ -324,49 +303,41 @@ def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[A
     return columns
 
 
-# ---------------------------------------------------------------------- decisions
+# ---------------------------------------------------------------------- sums over rows
 
 
 @dataclass(frozen=True)
-class _Decide:
-    """Decides for the likeliest class of some rows; travels to where they are."""
+class _GroupSums:
+    """Decisions for the likeliest class, and totals, by group; travels to where rows are."""
 
-    family: ClassFamily
+    family: Any
     raw: Floats
     intercept: Floats
-    n_classes: int
+    n_classes: int  # 0 if nothing is decided
     encoding: Encoding
     bands: tuple[Bands, ...] = ()
-    groupings: Sequence[Grouping] | None = None  # if they are known
-    with_totals: bool = False  # whether the columns of totals follow those of decisions
+    groupings: Sequence[Grouping] | None = None  # if they are known: then there are totals
+    # Means to be summed as well: which, where, and with how many columns; see `Engine.means`.
+    means: tuple[MeansOfRows, tuple[Floats, Floats, Floats], int | None] | None = None
 
-    def __call__(self, engine: MemoryEngine) -> GroupTable:
+    def __call__(self, engine: MemoryEngine) -> _Sums:
         groupings = self.groupings
         if groupings is None:
             pieces = engine.rows.sensitive
             groupings = encoded_groupings(pieces, self.encoding, engine.weights, self.bands)
-        eta = _linear_predictor(engine, self.raw, self.intercept)
-        decided = self.family.likeliest(eta)
-        columns = [decided == k for k in range(self.n_classes)]
-        if self.with_totals:
+        eta = engine.scores(self.raw) + self.intercept
+        eta = eta if engine.offset is None else eta + engine.offset[:, None]
+        columns: list[NDArray[Any]] = []
+        if self.n_classes:
+            decided = self.family.likeliest(eta)
+            columns += [decided == k for k in range(self.n_classes)]
+        if self.groupings is not None:
             columns += _total_columns(self.family, eta, engine.response)
-        return GroupTable.of(groupings, engine.weights, *columns)
-
-
-@dataclass(frozen=True)
-class _DecideAndSum:
-    """Decides, and sums the means that the same model predicts."""
-
-    decide: _Decide
-    # Which means, where, and with how many columns; see `Engine.means`.
-    means: MeansOfRows
-    place: tuple[Floats, Floats, Floats]
-    beside: int | None
-
-    def __call__(self, engine: MemoryEngine) -> _Sums:
-        family = self.decide.family
-        sums = engine.means(family, self.means, *self.place, beside=self.beside)
-        return _Sums((self.decide(engine), sums))
+        table = GroupTable.of(groupings, engine.weights, *columns)
+        if self.means is None:
+            return _Sums((table,))
+        means, place, beside = self.means
+        return _Sums((table, engine.means(self.family, means, *place, beside=beside)))
 
 
 @dataclass(frozen=True)
@@ -379,7 +350,7 @@ class _Sums:
         return _Sums(tuple(map(operator.add, self.parts, other.parts)))
 
 
-def decided_by(
+def group_sums(
     fit: Fit,
     engine: Engine,
     n_classes: int,
@@ -387,38 +358,25 @@ def decided_by(
     groupings: Sequence[Grouping] | None = None,
     means: MeansOfRows | None = None,
 ) -> GroupTable:
-    """Decide for the likeliest class of every row, and count by group.
+    """Decide for the likeliest class of every row, if there are any, and count by group.
 
-    If groups of rows in memory are known, the columns of `total_table` follow. This takes one pass
-    over the rows, and one more to cut numeric attributes into groups.
-
-    Parameters
-    ----------
-    fit : Fit
-        The model.
-    engine : Engine
-        Where the rows are.
-    n_classes : int
-        Number of classes.
-    encoding : Encoding
-        How S is encoded.
-    groupings : sequence of Grouping, optional
-        The groups of rows in memory, if they are known.
-    means : MeansOfRows, optional
-        Means that will be asked of the model: if its rows have to be read for them, they are
-        summed in the same pass.
+    If groups of rows in memory are known, three columns of totals per outcome follow: what the
+    model predicts, the response, and what it is more. Decisions take one pass over the rows, and
+    one more to cut numeric attributes into groups. `means` are what will be asked of the model: if
+    its rows have to be read for them, they are summed in the same pass.
     """
-    raw, intercept = _coefficients(fit)
-    known = groupings is not None
-    bands = () if known else bands_of(engine)
-    family = cast(ClassFamily, fit.family)
-    decide = _Decide(family, raw, intercept, n_classes, encoding, bands, groupings, known)
-    if means is None or in_memory(engine) or not fit.lacks(means, engine):
-        table: GroupTable = engine.sum_of(decide)
-        return table
-    table, sums = engine.sum_of(_DecideAndSum(decide, means, fit.place, fit.beside)).parts
-    fit.learn(means, sums)
-    return table
+    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+    level = np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
+    bands = () if groupings is not None else bands_of(engine)
+    groups = _GroupSums(fit.family, raw, level, n_classes, encoding, bands, groupings)
+    if means is not None and not in_memory(engine) and fit.lacks(means, engine):
+        groups = replace(groups, means=(means, fit.place, fit.beside))
+        table, sums = engine.sum_of(groups).parts
+        fit.learn(means, sums)
+        return cast(GroupTable, table)
+    # The passes that are counted are those of the search and of decisions.
+    (table,) = (engine.sum_of(groups) if n_classes else groups(cast(MemoryEngine, engine))).parts
+    return cast(GroupTable, table)
 
 
 def bands_of(engine: Engine) -> tuple[Bands, ...]:
