@@ -460,16 +460,13 @@ def test_certificates(kind, options):
         ("two", "mean-parity", "crossed"),
         ("times", "statistical-parity", "blind, controls"),
         ("stacked counts", "mean-parity", "missing"),
-        pytest.param(
-            "two", "mean-odds", "plain",
-            marks=pytest.mark.xfail(strict=True, reason="Monitor refuses mean-odds"),
-        ),
-        pytest.param(
-            "four", "mean-parity", "plain",
-            marks=pytest.mark.xfail(strict=True, reason="Monitor refuses several classes"),
-        ),
+        ("two", "mean-odds", "plain"),
+        ("four", "mean-parity", "plain"),
+        ("four", "statistical-parity", "blind, controls"),
+        ("four", "mean-opportunity", "missing"),
+        ("four", "mean-odds", "crossed"),
     ],
-)  # fmt: skip
+)
 def test_monitors(kind, definition, option):
     """A monitor watches what is bounded, and says so in the same words."""
     case = seen(kind, definition, option, "equal")

@@ -19,6 +19,7 @@ from fairridge.validation.betting import (
     StreamColumns,
     _gains,
     _largest_losses,
+    directions,
     set_aside,
 )
 
@@ -97,9 +98,6 @@ def test_which_models_can_be_watched():
     assert Monitor(classes, 0.05).update(Z).n_rows == 600
     means = FairRidgeClassifier(0.05, sensitive=[0], definition="mean-parity").fit(Z, y > 0)
     assert Monitor(means).unfairness == 0.05
-    three = FairRidgeClassifier(0.05, sensitive=[0]).fit(Z, np.digitize(y, [-0.5, 0.5]))
-    with pytest.raises(TypeError, match="several classes"):
-        Monitor(three, 0.05)
     for wrong in (0.0, 1.0, 5, float("nan"), True, "much"):
         with pytest.raises(ValueError, match=r"false_alarm=.* between 0 and 1"):
             Monitor(means, false_alarm=wrong)
@@ -185,6 +183,65 @@ def test_mean_opportunity_is_watched_among_rows_of_the_class():
         monitor.update(X)
     with pytest.raises(ValueError, match=r"y has the label 'maybe', which is not a class"):
         monitor.update(X[:2], y=["maybe", "yes"])
+
+
+def three_classes(n, seed, shift=0.0):
+    Z, y = rows(n, seed, shift)
+    return Z, np.array(["a", "b", "c"])[np.digitize(y, [-0.5, 0.8])]
+
+
+def of_classes(model, Z, y, definition):
+    """What S explains of probabilities: for everyone, or among the rows of each class."""
+    P, s = model.predict_proba(Z), Z[:, 0]
+    codes = np.searchsorted(model.classes_, y)
+    parts = [(np.ones(len(Z), dtype=bool), range(P.shape[1]))]
+    if definition == "mean-odds":
+        parts = [(codes == k, range(P.shape[1])) for k in range(P.shape[1])]
+    elif definition == "mean-opportunity":
+        parts = [(codes == k, [k]) for k in range(P.shape[1])]
+    whole = explained = 0.0
+    for inside, columns in parts:
+        for k in columns:
+            score, own = P[inside, k], s[inside]
+            whole += inside.sum() * score.var()
+            explained += inside.sum() * score.var() * np.corrcoef(score, own)[0, 1] ** 2
+    return explained / whole
+
+
+@pytest.mark.parametrize(
+    ("definition", "n_classes"),
+    [("mean-parity", 3), ("mean-odds", 2), ("mean-odds", 3), ("mean-opportunity", 3)],
+)
+def test_several_scores_are_watched_together(definition, n_classes):
+    """Directions have the share that is bounded; a smaller bound raises an alarm."""
+    Z, y = three_classes(4000, 0)
+    y = np.where(y == "c", "b", y) if n_classes == 2 else y
+    model = FairRidgeClassifier(0.05, sensitive=[0], definition=definition).fit(Z, y)
+    Z, y = three_classes(24_000, 1)
+    y = np.where(y == "c", "b", y) if n_classes == 2 else y
+    monitor, strict = Monitor(model), Monitor(model, 0.01)
+    assert not monitor.update(Z, y=y).alarm
+    assert strict.update(Z, y=y).alarm
+    purse, columns = monitor._purse, monitor._columns
+    there, covariance = directions(purse, columns), purse.products[0] / purse.counts[0]
+    root = np.einsum("ai,ij,aj->", there.h[0], covariance, there.f[0])
+    assert root**2 == pytest.approx(of_classes(model, Z, y, definition), rel=0.05)
+
+
+def test_probabilities_of_several_classes_have_exact_guarantees():
+    """Losses have limits if S is categorical and scores are probabilities."""
+    rng = np.random.default_rng(0)
+    s, x = np.where(rng.random(6000) < 0.4, "f", "m"), rng.normal(size=6000)
+    X = pd.DataFrame({"s": s, "x": x + 0.5 * (s == "m")})
+    y = np.digitize(X["x"] + rng.normal(size=6000), [-0.5, 0.8])
+    model = FairRidgeClassifier(0.02, sensitive="s", definition="mean-parity").fit(X, y)
+    other = LogisticRegression().fit(X[["x"]], y)
+    monitors = [Monitor(model), Monitor(other, 0.02, X=X[["x"]], sensitive_features=X[["s"]])]
+    for monitor, given in zip(monitors, [(X,), (X[["x"]], X[["s"]])], strict=True):
+        assert monitor._columns.limited
+        state = monitor.update(*given)
+        assert state.n_surprises == 0
+        assert state.alarm == (monitor is monitors[1])
 
 
 def given_controls(n, seed, gap=0.0):
@@ -291,7 +348,7 @@ def test_the_expectation_of_a_bet_is_known():
     chance = np.array([0.4, 0.3, 0.1, 0.2])
     mean = chance @ kinds
     covariance = (kinds - mean).T @ (chance[:, None] * (kinds - mean))
-    there = Directions(np.array([[1.3, 0.0]]), np.array([[0.0, 2.0]]))
+    there = Directions(np.array([[[1.3, 0.0]]]), np.array([[[0.0, 2.0]]]))
     which = np.array(list(product(range(4), repeat=8)))
     sample = kinds[which]
     centered = sample - sample.mean(axis=1, keepdims=True)
@@ -440,6 +497,3 @@ def test_what_other_models_need():
         monitor.update(X, S.assign(sex="d"))
     with pytest.raises(TypeError, match="no linear predictor that an offset"):
         monitor.update(X, S, offset=y)
-    three = LogisticRegression().fit(X, np.digitize(y, [-1, 1]))
-    with pytest.raises(TypeError, match="several classes"):
-        Monitor(three, 0.1, X=X, sensitive_features=S)

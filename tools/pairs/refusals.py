@@ -353,18 +353,6 @@ OTHERS: tuple[Refusal, ...] = (
         "use `to_sql`, `to_python` or `to_onnx`",
     ),
     Refusal(
-        ("Monitor", "fairridge monitor"),
-        {"family": ("multinomial",)},
-        ("Monitor", "several classes"),
-        "it watches one score",
-    ),
-    Refusal(
-        ("Monitor", "fairridge monitor"),
-        {"definition": ("mean-odds",)},
-        ("Monitor", "several"),
-        "it watches one score among the rows of one class",
-    ),
-    Refusal(
         ("inference", "population_unfairness"),
         {"bounds": ("each",)},
         ("unfairness", "attribute"),

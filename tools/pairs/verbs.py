@@ -379,7 +379,7 @@ def monitored(setting: Setting) -> None:
     """Watch new rows, in two batches, from a file in between."""
     rows = setting.given(setting.new, setting.kind)
     # What is bounded among rows of a class is watched once the class is known.
-    known = setting.case["definition"] == "mean-opportunity"
+    known = setting.case["definition"] in ("mean-opportunity", "mean-odds")
     whole = Monitor(setting.fitted, unfairness=BOUND)
     whole.update(rows.X, **rows.fitting, y=rows.y if known else None)
     parts = Monitor(setting.fitted, unfairness=BOUND)
@@ -590,8 +590,10 @@ def command_monitor(setting: Setting) -> None:
         return
     _, new = _files(setting)
     save(setting.fitted, setting.folder / "own.json")
+    known = setting.case["definition"] in ("mean-opportunity", "mean-odds")
     run_command(setting, "monitor", new, "--model", "own.json", "--state", "state.json",
-                "--unfairness", "0.05", *_of_shift(setting))  # fmt: skip
+                "--unfairness", "0.05", *_of_shift(setting), *["--response", "y"] * known,
+    )  # fmt: skip
 
 
 def command_choose(setting: Setting) -> None:

@@ -145,7 +145,9 @@ FalseAlarm = Annotated[
 
 Classes = Annotated[
     str | None,
-    option("NAME", "Column with the observed class, for models with mean-opportunity."),
+    option(
+        "NAME", "Column with the observed class, for models with mean-opportunity or mean-odds."
+    ),
 ]
 
 

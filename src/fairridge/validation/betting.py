@@ -15,7 +15,8 @@ A gambler who stakes a share of the wealth on d multiplies it by 1 + σd ≥ 0. 
 a, the scales and σ taken from earlier rows only, this has an expectation of at
 most 1 (Chugg, Cortes-Gomez, Wilder and Ramdas 2023 for two groups). Given
 controls, h and f are residuals of regressions on the controls, which earlier
-rows tell too.
+rows tell too. Of several scores, each with its h, d is the sum: the bound is on
+their joint share, and Cauchy–Schwarz holds for sums of products, too.
 
 One part w_j of a wealth of 1 is set aside for a gambler who starts at bet j, for
 every j, with Σw_j = 1 and w_j about 1/(j log²j). What all gamblers have, and what
@@ -61,25 +62,16 @@ LEAST_FACTOR = 1e-12
 
 @dataclass(frozen=True)
 class StreamColumns:
-    """What the columns of a stream are: controls, S, and the score.
-
-    Attributes
-    ----------
-    n_controls : int
-        Their number.
-    attributes : tuple of slice
-        The columns of each sensitive attribute.
-    reach : ndarray of shape (k,)
-        How far two rows can be apart; infinity if that is unknown.
-    """
+    """What the columns of a stream are: controls, S, and scores."""
 
     n_controls: int
-    attributes: tuple[slice, ...]
-    reach: Floats
+    attributes: tuple[slice, ...]  # the columns of each sensitive attribute
+    reach: Floats  # how far two rows can be apart, by column; infinity if that is unknown
+    n_scores: int = 1
 
     @property
     def n_columns(self) -> int:
-        """Controls, S and the score."""
+        """Controls, S and scores."""
         return len(self.reach)
 
     @property
@@ -173,7 +165,7 @@ class EProcess:
 
 @dataclass(frozen=True)
 class Directions:
-    """Where gamblers look: coefficients of h and f, one row for each memory."""
+    """Where gamblers look: coefficients of h and f, by memory and score."""
 
     h: Floats
     f: Floats
@@ -254,31 +246,31 @@ def _look(purse: EProcess, columns: StreamColumns, r: float) -> EProcess:
 
 
 def directions(purse: EProcess, columns: StreamColumns) -> Directions:
-    """Regress the score on S, and both on the controls; h and f then have the variance 1."""
-    k = columns.n_columns
-    C, S = slice(0, columns.n_controls), slice(columns.n_controls, k - 1)
-    h, f = np.zeros((len(HALF_LIVES), k)), np.zeros((len(HALF_LIVES), k))
+    """Regress scores on S, and both on the controls; all h, and all f, then have the variance 1."""
+    k, m = columns.n_columns, columns.n_scores
+    C, S, Y = slice(0, columns.n_controls), slice(columns.n_controls, k - m), slice(k - m, k)
+    h, f = np.zeros((len(HALF_LIVES), m, k)), np.zeros((len(HALF_LIVES), m, k))
     for one, (products, count) in enumerate(zip(purse.products, purse.counts, strict=True)):
         covariance = products / count
         spread = np.sqrt(np.diag(covariance))
         spread = np.where(spread > 0.0, spread, 1.0)
         R = covariance / np.outer(spread, spread)
-        ridged = R[:-1, :-1] + RIDGE * np.eye(k - 1)
-        h[one, S] = np.linalg.solve(ridged, R[:-1, -1])[S]
-        f[one, -1] = 1.0
-        if columns.n_controls:
-            for residual in (h[one], f[one]):
-                residual[C] = -np.linalg.solve(ridged[C, C], R[C] @ residual)
-        for residual in (h[one], f[one]):
-            variance = float(residual @ R @ residual)
-            residual /= spread * (np.sqrt(variance) if variance > RIDGE else 1.0)
+        ridged = R[:-m, :-m] + RIDGE * np.eye(k - m)
+        sizes = spread[Y] / np.linalg.norm(spread[Y])
+        h[one, :, S] = (np.linalg.solve(ridged, R[:-m, Y])[S] * sizes).T
+        f[one, :, Y] = np.diag(sizes)
+        for residuals in (h[one], f[one]):
+            if columns.n_controls:
+                residuals[:, C] = -np.linalg.solve(ridged[C, C], R[C] @ residuals.T).T
+            variance = float(np.einsum("ai,ij,aj->", residuals, R, residuals))
+            residuals /= spread * (np.sqrt(variance) if variance > RIDGE else 1.0)
     return Directions(h, f)
 
 
 def _gains(there: Directions, scatters: Floats, r: float) -> Floats:
     """Return d of every bet (rows) and memory (columns)."""
     hf, hh, ff = (
-        np.einsum("li,bij,lj->bl", left, scatters, right)
+        np.einsum("lai,bij,laj->bl", left, scatters, right)
         for left, right in ((there.h, there.f), (there.h, there.h), (there.f, there.f))
     )
     return hf - np.sqrt(r) / 2.0 * (hh + ff)
@@ -292,9 +284,10 @@ def _largest_losses(purse: EProcess, columns: StreamColumns, there: Directions, 
     """
     if not columns.limited or purse.weighted:
         return np.maximum(purse.worst, MIN_WORST_LOSS) / USUAL_LOSS
-    H = np.array([columns.range_of(direction) for direction in there.h])
-    F = np.abs(there.f[:, -1]) * columns.reach[-1]
-    return BET_ROWS / 4.0 * (H * F + np.sqrt(r) / 2.0 * (H * H + F * F)) / LARGEST_LOSS
+    H = np.array([[columns.range_of(direction) for direction in each] for each in there.h])
+    F = np.abs(there.f) @ columns.reach
+    losses = H * F + np.sqrt(r) / 2.0 * (H * H + F * F)
+    return BET_ROWS / 4.0 * losses.sum(axis=1) / LARGEST_LOSS
 
 
 def _bet(purse: EProcess, gains: Floats, losses: Floats) -> EProcess:

@@ -75,8 +75,8 @@ class Monitor:
     Parameters
     ----------
     model : estimator
-        A fitted linear or stacked model of fairridge with one linear predictor, also as the
-        last step of a `Pipeline`; or any fitted classifier of two classes or regressor.
+        A fitted linear or stacked model of fairridge, also as the last step of a `Pipeline`; or
+        any fitted classifier or regressor.
     unfairness : float, optional
         r, the bound on what is watched; that of the model by default.
     false_alarm : float, default=0.01
@@ -90,12 +90,13 @@ class Monitor:
     watches : str
         What is watched, in words. It is what the model bounds: R² on S of the linear predictor
         (statistical parity as a share of variance: gaussian, Cox and blind models), of the
-        predicted means (mean parity), or of probabilities among rows of the class (mean
-        opportunity, which needs `y`); the partial R² if the model has controls. Means of a model
-        with the log link and an offset or exposure are rates, and rows are weighted by exposure;
-        under other links an offset is a part of the means, and never of η. Other
-        definitions, such as a share of deviance, and models that are not of fairridge do not
-        bound R²: then `unfairness` must be given, and R² of the predicted means is watched.
+        predicted means (mean parity), or of probabilities among rows of a class, or of each
+        class (mean opportunity and mean odds, which need `y`); the partial R² if the model has
+        controls. Means of a model with the log link and an offset or exposure are rates, and
+        rows are weighted by exposure; under other links an offset is a part of the means, and
+        never of η. Other definitions, such as a share of deviance, and models that are not of
+        fairridge do not bound R²: then `unfairness` must be given, and R² of the predicted
+        means is watched. Scores of several classes are watched together.
 
     See Also
     --------
@@ -113,8 +114,8 @@ class Monitor:
     The guarantee is exact if scores are probabilities and S is categorical. Otherwise losses
     have no limit, and no test of R² could be exact, as a variance may hide in values that
     nobody has seen yet. Then the largest stake is such that the largest loss so far would cost
-    half of it, and bets that cost all of it are counted. Given controls, regressions on these
-    are estimated, and the guarantee is for large samples.
+    half of it, and bets that cost all of it are counted. Given controls, or among rows of several
+    classes, regressions on these are estimated, and the guarantee is for large samples.
 
     References
     ----------
@@ -181,7 +182,7 @@ class Monitor:
             fitted with an offset or an exposure needs that. What a model that is not of
             fairridge predicts are rates, beside an exposure.
         y : array-like of shape (n,), optional
-            Classes of the rows, for models with "mean-opportunity".
+            Classes of the rows, for models with "mean-opportunity" and "mean-odds".
         sample_weight : array-like of shape (n,), optional
             Weights, if the bound is on a weighted population; a row of weight zero is absent.
             Predicted rates are weighted by the exposure as well.

@@ -16,6 +16,7 @@ from fairridge.data.pipelines import predicted
 from fairridge.estimators._each import require_one_bound
 from fairridge.export import linear_form
 from fairridge.metrics.measure import Measure, share_of_means
+from fairridge.metrics.share_interval import Judged
 from fairridge.validation.betting import StreamColumns
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
@@ -27,36 +28,19 @@ MAX_SCALE = 1e60
 
 @dataclass(frozen=True)
 class Watched:
-    """The score whose R² on S is watched, and in which rows.
-
-    Attributes
-    ----------
-    model : ScoredModel
-        The model.
-    measure : Measure
-        What is watched: the share of the variance of means, or of linear predictors.
-    encoding : Encoding
-        How S becomes numbers.
-    names : tuple of str or None
-        Of a model that is not of fairridge, names of the columns of S; None for an array.
-    fingerprint : str
-        That of the model, or of its predictions for earlier rows.
-    bounded : bool
-        Whether this is what the model bounds.
-    controls : tuple of int
-        Positions of the controls among the encoded predictors.
-    center, unit : ndarray of shape (k,)
-        Means and deviations of controls, S and the score in training, or in earlier rows; 0 and 1
-        for levels and probabilities.
-    """
+    """The scores whose R² on S is watched, and in which rows."""
 
     model: ScoredModel
-    measure: Measure
-    encoding: Encoding
+    measure: Measure  # what is watched: the share of the variance of means, or of scores
+    encoding: Encoding  # how S becomes numbers
+    # Of a model that is not of fairridge, names of the columns of S; None for an array.
     names: tuple[str, ...] | None
-    fingerprint: str
-    bounded: bool
-    controls: tuple[int, ...] = ()
+    fingerprint: str  # that of the model, or of its predictions for earlier rows
+    bounded: bool  # whether this is what the model bounds
+    n_scores: int = 1
+    controls: tuple[int, ...] = ()  # positions of the controls among the encoded predictors
+    # Means and deviations of controls, S and scores in training, or in earlier rows, of shape
+    # (k,); 0 and 1 for levels and probabilities.
     center: Floats | float = 0.0
     unit: Floats | float = 1.0
 
@@ -82,20 +66,38 @@ class Watched:
         return float(facts.bound)
 
     @property
+    def n_classes(self) -> int:
+        """In the rows of how many classes scores count, each by itself; 1 for all rows alike."""
+        return max(len({code for _, code in self.measure.among}), 1)
+
+    @property
     def columns(self) -> StreamColumns:
         """What the columns of the stream are, and how far apart two rows can be."""
-        first = len(self.controls)
-        reach, attributes = [np.inf] * first, []
-        for column in self.encoding.columns:
-            attributes.append(slice(len(reach), len(reach) + column.width))
-            reach += [1.0 if isinstance(column, CategoricalColumn) else np.inf] * column.width
-        own, products = np.array(reach[first:]), self.encoding.products
-        if products:
-            attributes.append(slice(len(reach), len(reach) + len(products)))
-            reach += [float(own[list(part)].max()) for part in products]
-        probability = self.of_means and self.model.family.proportion
-        reach.append(1.0 if probability else np.inf)
-        return StreamColumns(first, tuple(attributes), np.array(reach))
+        reach, first = self._reach, len(self.controls)
+        if self.n_classes > 1:  # as `_by_class` has them
+            S, scores = np.split(reach, [-self.n_scores])
+            reach = np.concatenate([np.ones(self.n_classes - 1), *[S] * self.n_classes, scores])
+            return StreamColumns(self.n_classes - 1, (), reach, self.n_scores)
+        widths = [column.width for column in self.encoding.columns]
+        widths += [len(self.encoding.products)] * bool(self.encoding.products)
+        ends = first + np.cumsum([0, *widths])
+        attributes = tuple(map(slice, ends[:-1].tolist(), ends[1:].tolist()))
+        return StreamColumns(first, attributes, reach, self.n_scores)
+
+    @property
+    def _reach(self) -> Floats:
+        """How far two rows can be apart in controls, S and scores; infinity if that is unknown."""
+        inner = self.encoding
+        own = [
+            1.0 if isinstance(column, CategoricalColumn) else np.inf
+            for column in inner.columns
+            for _ in range(column.width)
+        ]
+        products = [max(own[k] for k in part) for part in inner.products]
+        family = self.model.family
+        probability = self.of_means and (family.proportion or family.reads == "classes")
+        scores = [1.0 if probability else np.inf] * self.n_scores
+        return np.array([np.inf] * len(self.controls) + own + products + scores)
 
     def read(self, given: PassedRows) -> tuple[int, Floats, Floats]:
         """Return how many rows there are, and the values and weights of those looked at.
@@ -114,11 +116,12 @@ class Watched:
         given = self.model.inner_rows(given)
         with np.errstate(over="ignore"):
             inputs, rows = read_rows(self.model, given, compared=False)
-            ((score, judged),) = self.measure.judged(rows)
+            judged = self.measure.judged(rows)
         weight = rows.mean_weight if self.of_means else rows.weight
         assert rows.attributes is not None
         S = rows.sensitive if self.model.fair else self._encoded(rows.attributes)
-        values = (np.hstack([rows.controls, S, score]) - self.center) / self.unit
+        scores = [score for score, _ in judged]
+        values = (np.hstack([rows.controls, S, *scores]) - self.center) / self.unit
         usual = (np.abs(values) <= MAX_SCALE).all(axis=1)
         if not usual.all():
             place = np.arange(inputs.n_given)[inputs.keep][np.argmin(usual)]
@@ -131,8 +134,21 @@ class Watched:
                 "sample_weight, times the exposure if there is one, leaves the range of usual "
                 "numbers; divide the weights by their mean, and by the same number in every batch."
             )
-        there = judged > 0.0
-        return len(values), values[there], judged[there]
+        there = np.any([among > 0.0 for _, among in judged], axis=0)
+        if self.n_classes > 1:
+            values = self._by_class(values, judged)
+        return len(values), values[there], weight[there]
+
+    def _by_class(self, values: Floats, judged: list[Judged]) -> Floats:
+        """Return classes as controls, S once for each of them, and scores where they count.
+
+        What S explains among the rows of each class is then what it explains given these controls.
+        """
+        S, scores = np.split(values, [-self.n_scores], axis=1)
+        inside = np.column_stack([weight > 0.0 for _, weight in judged])
+        own = np.repeat(np.arange(len(judged)), [score.shape[1] for score, _ in judged])
+        of_classes = [S * rows[:, None] for rows in inside.T]
+        return np.hstack([inside[:, 1:], *of_classes, scores * inside[:, own]])
 
     def _encoded(self, S: Table) -> Floats:
         """Return S as numbers, as in earlier rows; columns are found by their names."""
@@ -151,7 +167,7 @@ class Watched:
     def in_units(self, center: Floats, unit: Floats) -> Watched:
         """Return the same in these units, but for levels and probabilities, which stay."""
         unit = np.where(np.isfinite(unit) & (unit > 0.0), unit, 1.0)
-        whole = np.isfinite(self.columns.reach)
+        whole = np.isfinite(self._reach)
         return replace(self, center=np.where(whole, 0.0, center), unit=np.where(whole, 1.0, unit))
 
 
@@ -161,7 +177,7 @@ def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Wat
     - Statistical parity as a share of variance, in gaussian, Cox and blind models:
       R² of the linear predictor on S.
     - Mean parity: R² of the predicted means.
-    - Mean opportunity: the same among rows of the class.
+    - Mean opportunity and mean odds: the same among rows of a class, or of each class.
     - Either given controls: the partial R².
     - Other definitions, and models that are not of fairridge, do not bound R² of anything: R² of
       the predicted means, for a bound that the user gives. Of the latter, levels of S and units
@@ -176,16 +192,15 @@ def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Wat
             f"the monitor of a {type(model).__name__} takes levels of S and units of numbers from "
             "earlier rows; pass some as X and sensitive_features."
         )
-    if known.classes is not None and len(known.classes) > 2:
-        raise _several_classes()
     S = as_table(sensitive_features, argument="sensitive_features")
     encoding = encode_columns(S, range(S.shape[1]), missing="level")
     attributes = tuple(map(S.label, range(S.shape[1])))
     measure = share_of_means(Measure("", "means", attributes), known.family, rates=False)
-    plain = Watched(known, measure, encoding, S.names, "", bounded=False)
     scores = predicted(model, X, sensitive_features)
-    score = scores if scores.ndim == 1 else scores[:, 1]
-    found = np.column_stack([plain._encoded(S), score])
+    scores = scores[:, 1:] if scores.ndim == 2 and scores.shape[1] == 2 else scores
+    n_scores = 1 if scores.ndim == 1 else scores.shape[1]
+    plain = Watched(known, measure, encoding, S.names, "", bounded=False, n_scores=n_scores)
+    found = np.column_stack([plain._encoded(S), scores])
     digest = sha256(np.ascontiguousarray(found, dtype="<f8").tobytes()).hexdigest()
     return replace(plain, fingerprint=digest).in_units(found.mean(axis=0), found.std(axis=0))
 
@@ -194,33 +209,25 @@ def _bounded_by(model: ScoredModel) -> Watched:
     """Return what a fair model bounds, or the share of its means."""
     form, measure = linear_form(model.linear, "Monitor"), model.measure
     assert measure is not None
-    if len(form.intercept) > 1:
-        raise _several_classes()
-    if len(measure.among) > 1:
-        raise TypeError(
-            f"Monitor watches rows of one class; {measure.definition} of this model is about "
-            "several."
-        )
     facts = model.linear._fitted
     controls = form.design.control_columns(facts.settings.controls) if measure.given else ()
     bounded = measure.of_variance
     if not bounded:
         measure = share_of_means(measure, form.family, rates=bool(facts.offsets))
-    q = len(form.design.sensitive.names)
+    q, n_scores = len(form.design.sensitive.names), len(measure.among) or len(form.intercept)
     training = form.training
-    # The standard deviation of the linear predictor in training.
-    alpha = form.coefficients[0, :q] + training.B @ form.coefficients[0, q:]
-    spread = float(np.sqrt(alpha @ training.covariance @ alpha + training.predictor_variance))
-    ends = float(form.level[0]) + spread * np.array([-1.0, 0.0, 1.0])
-    ends = form.family.mean(ends) if measure.whole == "means" else ends
+    # The standard deviation of linear predictors in training, the same for all classes.
+    alpha = form.coefficients[:, :q] + form.coefficients[:, q:] @ training.B.T
+    explained = float(np.sum(alpha @ training.covariance * alpha))
+    spread = np.sqrt((explained + training.predictor_variance) / len(alpha))
+    ends = form.level[0] + spread * np.array([-1.0, 0.0, 1.0])
+    ends = form.family.mean(ends) if measure.whole == "means" and n_scores == 1 else ends
     own = np.concatenate([q + np.array(controls, dtype=np.intp), np.arange(q)])
     fingerprint, encoding = str(model.linear.fingerprint_), form.design.sensitive.inner
-    plain = Watched(model, measure, encoding, None, fingerprint, bounded, controls)
-    return plain.in_units(
-        np.append(training.center[own], ends[1]),
-        np.append(training.deviation[own], (ends[2] - ends[0]) / 2.0),
+    plain = Watched(
+        model, measure, encoding, None, fingerprint, bounded, n_scores=n_scores, controls=controls
     )
-
-
-def _several_classes() -> TypeError:
-    return TypeError("Monitor watches one score; this model has several classes.")
+    return plain.in_units(
+        np.append(training.center[own], np.full(n_scores, ends[1])),
+        np.append(training.deviation[own], np.full(n_scores, (ends[2] - ends[0]) / 2.0)),
+    )
