@@ -14,6 +14,11 @@ at which Cochran's Q is its expectation,
 
 0 if Q(0) is smaller (Paule and Mandel 1982; DerSimonian and Kacker 2007,
 "Random-effects model for meta-analysis of clinical trials: An update").
+
+A τ² of few models is uncertain, so that intervals of random effects take Student's
+distribution with k − 1 degrees of freedom (Hartung and Knapp 2001). Their variance,
+Q(τ²)/(k − 1) times the one above, is the same at this τ²; where τ² is 0 it would be
+smaller than that of fixed effects, and is not used (Röver, Knapp and Friede 2015).
 """
 
 from __future__ import annotations
@@ -69,7 +74,9 @@ class PooledInference:
     ----------
     .. [1] Cochran (1954), The combination of estimates from different experiments,
         Biometrics 10, 101–129.
-    .. [2] "Models of several parties" in docs/inference.md.
+    .. [2] Hartung and Knapp (2001), A refined method for the meta-analysis of controlled
+        clinical trials with binary outcome, Statistics in Medicine 20, 3875–3889.
+    .. [3] "Models of several parties" in docs/inference.md.
 
     Examples
     --------
@@ -102,6 +109,11 @@ class PooledInference:
     backend: Any = None
 
     @property
+    def df(self) -> float | None:
+        """Degrees of freedom: k − 1 for random effects, None (normal quantiles) for fixed ones."""
+        return self.n_models - 1.0 if self.effects == "random" else None
+
+    @property
     def heterogeneity_p_values(self) -> Floats:
         """P-values of the hypothesis that a coefficient is the same in all models."""
         return np.asarray(chi2.sf(self.heterogeneity, self.n_models - 1))
@@ -113,8 +125,8 @@ class PooledInference:
         return np.maximum(0.0, 1.0 - (self.n_models - 1) / q)
 
     def confidence_interval(self, confidence: float = 0.95) -> Floats:
-        """Return lower and upper ends for `estimate`, of shape (k, 2), by normal quantiles."""
-        half = quantile(confidence, None) * self.standard_errors
+        """Return lower and upper ends for `estimate`, of shape (k, 2)."""
+        half = quantile(confidence, self.df) * self.standard_errors
         return np.column_stack([self.estimate - half, self.estimate + half])
 
     def to_frame(self, confidence: float = 0.95) -> Any:
@@ -138,7 +150,7 @@ class PooledInference:
             "coefficient": self.estimate,
             "standard_error": errors,
             "statistic": statistics,
-            "p_value": p_value(statistics, None),
+            "p_value": p_value(statistics, self.df),
             "lower": ends[:, 0],
             "upper": ends[:, 1],
         }
@@ -149,7 +161,7 @@ class PooledInference:
             ("Effects", self.effects),
             ("Models", f"{self.n_models}"),
             ("Observations", f"{self.n_rows:,}"),
-            ("Degrees of freedom", "normal quantiles"),
+            ("Degrees of freedom", "normal quantiles" if self.df is None else f"{self.df:g}"),
         ]
         note = (
             f"Most different between models: {self.names[least]!r}, I² = "
@@ -157,7 +169,7 @@ class PooledInference:
             f"{self.heterogeneity_p_values[least]:.3g}."
         )
         columns = self._columns(0.95)
-        return coefficient_table("Combined models", facts, columns, [note], student=False)
+        return coefficient_table("Combined models", facts, columns, [note], student=self.df is not None)
 
     __repr__ = __str__
 
