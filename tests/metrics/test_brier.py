@@ -102,11 +102,49 @@ def test_audits_have_the_brier_score_of_groups():
     expected = trapezoid(scores, times) / (times[-1] - times[0])
     assert found.overall.brier.value == pytest.approx(expected)
     assert found.overall.brier.low < expected < found.overall.brier.high
-    shares = [(group.share, group.brier.value) for group in found["sex"].groups]
-    assert sum(share * value for share, value in shares) == pytest.approx(expected)
+    for group in found["sex"].groups:
+        rows = kept & (sex == group.group)
+        own = y["time"].to_numpy()[rows], y["event"].to_numpy()[rows], S[rows], times
+        expected = trapezoid(brier_scores(*own, np.ones(rows.sum())), times)
+        assert group.brier.value == pytest.approx(expected / (times[-1] - times[0]))
     assert "Brier" in str(found)
     assert not found.favorable.high
     assert "brier" not in audit(y, model.predict(X), **given).to_frame()
+
+
+def test_groups_that_are_censored_differently_have_the_score_of_their_survival():
+    """Two groups of the same survival: nearly all of one are censored, few of the other."""
+    n, t = 20_000, np.linspace(0.1, 1.5, 15)
+    group = np.repeat(["a", "b"], n)
+    within = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        death = rng.exponential(size=2 * n)
+        lost = rng.exponential(np.where(group == "a", 10.0, 1.0 / 1.2))
+        y = np.column_stack([np.minimum(death, lost), death <= lost])
+        survival = t, np.tile(np.exp(-t), (2 * n, 1))
+        found = audit(y, np.zeros(2 * n), sensitive_features=pd.Series(group), survival=survival)
+        within.append([one.brier for one in next(iter(found.attributes)).groups])
+    for scores in zip(*within, strict=True):
+        mean = np.mean([score.value for score in scores])
+        assert mean == pytest.approx(trapezoid_mean(t), abs=0.001)
+        assert sum(score.low <= trapezoid_mean(t) <= score.high for score in scores) >= 17
+
+
+def trapezoid_mean(t):
+    """The score of S(t) = exp(−t) where it is true: the mean of S(1 − S)."""
+    return trapezoid(np.exp(-t) * (1.0 - np.exp(-t)), t) / (t[-1] - t[0])
+
+
+def test_a_group_that_is_lost_before_the_last_time_has_no_score():
+    time = np.array([1.0, 2.0, 3.0, 9.0, 1.0, 2.0])
+    y = np.column_stack([time, [1.0, 1.0, 0.0, 1.0, 1.0, 0.0]])
+    survival = np.array([0.5, 2.5]), np.full((6, 2), 0.5)
+    groups = pd.Series(list("aaaabb"), name="g")
+    found = audit(y, np.zeros(6), sensitive_features=groups, survival=survival)
+    first, second = (group.brier.value for group in found["g"].groups)
+    assert 0.0 < first < 1.0
+    assert np.isnan(second)
 
 
 @pytest.mark.parametrize(

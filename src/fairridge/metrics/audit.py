@@ -29,6 +29,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
+from fairridge.metrics.intervals import UNDEFINED
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
     GivenKind,
@@ -409,7 +410,7 @@ class _Comparison:
             measured[name] = estimates(k, self.confidence)
         measured |= self._errors(table, list(columns)) | self._totals(partitions)
         measured |= self._conditional_rates(partitions)
-        measured |= self._rankings(partitions)
+        measured |= self._rankings(partitions) | self._brier(partitions)
         shares = table.weights / self.outcomes.weight.sum()
         attributes = [part.attribute for part in partitions for _ in part.labels]
         labels = [label for part in partitions for label in part.labels]
@@ -435,8 +436,6 @@ class _Comparison:
             columns["calibration"] = outcomes.response - outcomes.score
         if outcomes.selected is not None:
             columns["selection_rate"] = outcomes.selected
-        if outcomes.brier is not None:
-            columns["brier"] = outcomes.brier
         return columns
 
     def _errors(self, table: GroupTable, names: list[str]) -> dict[str, Sequence[Any]]:
@@ -492,6 +491,23 @@ class _Comparison:
                 own = together.take(rows)
                 found.append(ranking(_observed(own), own.score, own.weight, self.confidence))
         return {"ranking": found}
+
+    def _brier(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
+        """Return Brier scores of predicted survival; each group has its own censoring."""
+        survival, weight = self.outcomes.survival, self.outcomes.weight
+        if survival is None:
+            return {}
+        found = []
+        for part in partitions:
+            for rows in (part.order[place] for place in part.slices):
+                terms = survival.take(rows).terms(weight[rows]) if len(rows) else None
+                group = Grouping.everyone(len(rows))
+                found += (
+                    [UNDEFINED]
+                    if terms is None
+                    else GroupTable.of([group], weight[rows], terms).averages(0, self.confidence)
+                )
+        return {"brier": found}
 
     def attribute(
         self,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
 from scipy.integrate import trapezoid
 
@@ -37,7 +40,8 @@ def brier_terms(
     before = np.where(event > 0.0, free.just_before(time), 1.0)
     died = (time[:, None] <= times) & (event[:, None] > 0.0)
     alive = time[:, None] > times
-    return survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / free.at(times)
+    after = np.where(alive.any(axis=0), free.at(times), 1.0)
+    return survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / after
 
 
 def brier_scores(
@@ -45,6 +49,33 @@ def brier_scores(
 ) -> Floats:
     """Return the Brier score at some times; see `brier_terms`."""
     return np.asarray(weight @ brier_terms(time, event, survival, times, weight) / weight.sum())
+
+
+@dataclass(frozen=True)
+class PredictedSurvival:
+    """Times of rows, events, and the survival that was predicted for them."""
+
+    time: Floats  # of shape (n,)
+    event: Floats  # 1 for an event and 0 for censoring, of shape (n,)
+    survival: Floats  # predicted S(t|x), of shape (n, m)
+    times: Floats  # where it was predicted, of shape (m,)
+
+    def take(self, rows: Any) -> PredictedSurvival:
+        """Return some of the rows."""
+        return replace(
+            self, time=self.time[rows], event=self.event[rows], survival=self.survival[rows]
+        )
+
+    def terms(self, weight: Floats) -> Floats | None:
+        """Return what rows add to the integrated score; None if all have left before its end.
+
+        How often they are censored is estimated from these rows alone: of groups that are
+        censored differently the others say nothing.
+        """
+        if self.time.max() <= self.times[-1] and not self.event[self.time.argmax()]:
+            return None
+        terms = brier_terms(self.time, self.event, self.survival, self.times, weight)
+        return mean_over_times(terms, self.times)
 
 
 def mean_over_times(terms: Floats, times: Floats) -> Floats:

@@ -14,7 +14,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
 from fairridge.exceptions import DataWarning
-from fairridge.metrics.brier import brier_terms, mean_over_times
+from fairridge.metrics.brier import PredictedSurvival
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.selection import check_top, select, two_rules
 
@@ -44,8 +44,7 @@ class Outcomes:
     labels: bool = False  # whether classes were predicted, not scores
     # Share or number of rows that are selected, whatever their score.
     top: float | int | None = None
-    # What rows add to the integrated Brier score, of times with predicted survival.
-    brier: Floats | None = None
+    survival: PredictedSurvival | None = None  # of times
     exposure: Floats | None = None  # what weights have as a factor, of rates, of shape (n,)
     of_times: bool = False  # whether scores are linear predictors of times
     # Whether means have ratios: numbers that are positive by their nature, such as counts.
@@ -64,11 +63,10 @@ class Outcomes:
 
     def take(self, rows: Integers | slice) -> Outcomes:
         """Return some of the rows; a slice copies nothing."""
-        names = "response", "score", "selected", "weight", "brier", "exposure"
+        names = "response", "score", "selected", "weight", "exposure"
         known = {name: getattr(self, name) for name in names}
-        return replace(
-            self, **{name: values[rows] for name, values in known.items() if values is not None}
-        )
+        kept = {name: values[rows] for name, values in known.items() if values is not None}
+        return replace(self, survival=self.survival and self.survival.take(rows), **kept)
 
 
 def read_outcomes(
@@ -166,7 +164,7 @@ def read_times(
     weight = np.ones(n_rows) if weight is None else weight[keep]
     score = _vector(y_pred, n_rows, "y_pred", keep).astype(np.float64)
     wanted = favorable_outcome(rules["favorable"], score="hazard")
-    brier = None if survival is None else _brier_rows(y_true, survival, n_rows, keep, weight)
+    known = None if survival is None else _predicted_survival(y_true, survival, n_rows, keep)
     selected = select(score, weight, threshold, top, high=wanted.high)
     return Outcomes(
         "regression",
@@ -180,13 +178,12 @@ def read_times(
         wanted,
         False,
         top,
-        brier,
+        known,
         of_times=True,
     )
 
 
-def _brier_rows(y_true: Any, survival: Any, n_rows: int, keep: Any, weight: Floats) -> Floats:
-    """Return what rows add to the integrated Brier score."""
+def _predicted_survival(y_true: Any, survival: Any, n_rows: int, keep: Any) -> PredictedSurvival:
     y = two_columns(y_true)
     if y is None or y.shape != (n_rows, 2):
         raise ValueError("survival= needs y_true with two columns, time and event.")
@@ -209,7 +206,7 @@ def _brier_rows(y_true: Any, survival: Any, n_rows: int, keep: Any, weight: Floa
             f"S of survival=(times, S) must have {n_rows} rows and {len(times)} columns of "
             "probabilities, as predict_survival_function(X, times=times) gives them."
         )
-    return mean_over_times(brier_terms(time, event, predicted[keep], times, weight), times)
+    return PredictedSurvival(time, event, predicted[keep], times)
 
 
 def two_columns(values: Any) -> Floats | None:
