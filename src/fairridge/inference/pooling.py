@@ -169,7 +169,9 @@ class PooledInference:
             f"{self.heterogeneity_p_values[least]:.3g}."
         )
         columns = self._columns(0.95)
-        return coefficient_table("Combined models", facts, columns, [note], student=self.df is not None)
+        return coefficient_table(
+            "Combined models", facts, columns, [note], student=self.df is not None
+        )
 
     __repr__ = __str__
 
