@@ -345,6 +345,33 @@ def test_groups_of_fitted_models(kind, definition, option, weights):
     assert (kind == "gaussian") == (not model.total_ratios_)
 
 
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_numbers_are_cut_where_rates_are_compared(weights):
+    """Groups of ages have equal parts of weights times exposure, on every surface."""
+    case = seen("counts", "mean-parity", "plain", weights)
+    age, weight = case.X["age"].to_numpy(), case.mean_weight
+    order = np.argsort(age, kind="stable")
+    below = np.cumsum(weight[order]) / weight.sum()
+    cuts = [age[order][np.searchsorted(below, share)] for share in (0.25, 0.5, 0.75)]
+    names = [group.group for group in audited(case)["age"].groups]
+    assert [float(name[1:-1].split(", ")[1]) for name in names[:3]] == cuts
+    page = report(case.model, case.X, case.y, new_rows=True, **case.given)
+    assert [g.group for g in page.contents.main.audits[0].attributes[1].groups] == names
+    known = [key for key in case.model.total_ratios_ if key.startswith("age: ")]
+    assert known == [f"age: {name}" for name in names]
+    everyone = [(np.arange(N), np.arange(N))]
+    record = cross_validate(
+        case.model, case.X, case.y, unfairness=[R], folds=everyone, threshold=2.0, **case.given
+    ).records[0]
+    selected = case.means[:, 0] > 2.0
+    groups = [("sex", level) for level in ("f", "m")] + [("age", name) for name in names]
+    rates = {one: mean_of(selected, weight, members(case, *one)) for one in groups}
+    gaps = [max(own) - min(own) for own in (
+        [rate for (key, _), rate in rates.items() if key == name] for name in ATTRIBUTES
+    )]  # fmt: skip
+    assert record["decision_gap"] == pytest.approx(max(gaps), **CLOSE)
+
+
 @pytest.mark.parametrize("kind", ["two", pytest.param("four", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "option",

@@ -6,6 +6,7 @@ import pytest
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor, rules
+from fairridge.validation.passed_rows import PassedRows
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 
@@ -113,13 +114,18 @@ def test_an_offset_of_another_link_is_a_part_of_the_score(claims):
     model = FairRidgeClassifier(0.05, sensitive="s", definition="mean-parity")
     monitor = Monitor(model.fit(X, y > 0, offset=offset))
     assert monitor.watches == "share of the variance of the predicted probabilities due to s"
-    seen = monitor._watched.values(X, None, offset)[:, -1]
-    np.testing.assert_allclose(seen, model.predict_proba(X, offset=offset)[:, 1], rtol=1e-12)
-    np.testing.assert_array_equal(monitor._watched.weights(e, offset), e)
+    rows = PassedRows(X, None, sample_weight=e, offset=offset)
+    _, seen, weight = monitor._watched.read(rows)
+    probability = model.predict_proba(X, offset=offset)[:, 1]
+    np.testing.assert_allclose(seen[:, -1], probability, rtol=1e-12)
+    np.testing.assert_array_equal(weight, e)
     # What a gaussian model bounds is R² of η, and that has no offset.
     gaussian = FairRidgeRegressor(0.05, sensitive="s").fit(X, y, offset=offset)
-    watched = Monitor(gaussian)._watched
-    np.testing.assert_array_equal(watched.values(X, None, offset), watched.values(X, None, None))
+    found = [
+        Monitor(gaussian)._watched.read(PassedRows(X, None, offset=each))[1]
+        for each in (offset, np.zeros(len(X)))
+    ]
+    np.testing.assert_array_equal(*found)
 
 
 def test_rules_are_about_rates(claims):

@@ -220,7 +220,7 @@ class _Case:
     @cached_property
     def decisions(self) -> Decisions:
         """How decisions are compared."""
-        return self.folded.decisions(None)
+        return self.folded.decisions(None, self.folded.rows.exposure)
 
     def records(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None, bar: Progress

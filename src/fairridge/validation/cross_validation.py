@@ -14,7 +14,7 @@ from fairridge._notebook import lines_html, table_html
 from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
-from fairridge.data import as_table, columns_of, make_frame, warn_of_order, weights
+from fairridge.data import as_table, columns_of, exposure_of, make_frame, warn_of_order, weights
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
 from fairridge.estimators._fair_ridge import LinearModel
@@ -352,26 +352,34 @@ class FoldedRows:
             offset = model._shift(rows.offset, rows.exposure)
             given = rows.sensitive_features, rows.sample_weight, offset
             training = read_training(model, rows.X, rows.y, *given)
-            decisions = self.decisions(model) if in_memory(training.engine) else None
+            decisions, engine = None, training.engine
+            if in_memory(engine):
+                exposed = exposure_of(training.response.family.link, engine.offset)
+                decisions = self.decisions(model, exposed)
             by_fold = _linear_folds(model, training, folds, bounds, jobs, decisions)
             return by_fold, loss_name(training.response.family)
         lacking = judged.lacking(rows)
         if lacking is not None:
             argument, words = lacking
             raise TypeError(f"model {name!r} is {words}; leave out the {argument} or the model.")
-        decisions = self.decisions(judged.last)
+        decisions = self.decisions(judged.last, rows.exposure)
         how = bounds, decisions, self.sensitive, self.on
         by_fold = jobs(delayed(any_fold)(model, rows, fold, *how) for fold in folds)
         return by_fold, _loss_name_of(judged, rows.y)
 
-    def decisions(self, model: Any) -> Decisions:
-        """Return how decisions are compared, between groups of the rows as they were passed."""
+    def decisions(self, model: Any, exposure: Any) -> Decisions:
+        """Return how decisions are compared, between groups of the rows as they were passed.
+
+        Numbers are cut at quantiles of weights, times the exposure that makes rates of them.
+        """
         if self.on is None:
             attributes, *_ = self.rows.attributes(getattr(model, "sensitive", self.sensitive))
         else:
             attributes = self.on.attributes
-        y, weight = np.asarray(self.rows.y), self.rows.sample_weight
-        groups = groupings(attributes, np.ones(len(y)) if weight is None else weight)
+        y, weight = np.asarray(self.rows.y), np.ones(attributes.shape[0])
+        for factor in (self.rows.sample_weight, exposure):
+            weight = weight if factor is None else weight * np.asarray(factor, np.float64)
+        groups = groupings(attributes, weight)
         amounts = y.dtype.kind in "iuf" and float(y.min()) >= 0.0
         return Decisions(groups, self.favorable, self.threshold, amounts)
 
