@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -244,7 +244,7 @@ class Moments:
         scatter = gram[1:, 1:] - weight * np.outer(first, first)
         return cls(n_rows, weight, shift + first, scatter)
 
-    @property
+    @cached_property
     def binary(self) -> Booleans:
         """Which columns are 0 or 1 in every row: their variance is mean(1 − mean)."""
         return binary_columns(self.mean, np.diag(self.scatter) / self.weight)

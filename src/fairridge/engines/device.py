@@ -40,6 +40,7 @@ from fairridge.engines.sums import (
     class_responses,
     hessian_of,
     intercepts_of_sums,
+    null_means,
     null_sums,
     with_gram,
 )
@@ -346,6 +347,10 @@ class DeviceEngine:
         order: int = 2,
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
+        if not (raw.any() or self._responses is None):
+            null = null_means(family, means, self.moments(), center, intercept, multipliers, beside)
+            if null is not None:
+                return null
         gap, sizes = self._about[: len(center)] - center, (1 + beside, 1 + len(center))
         if multipliers is not None:  # they, too, come for columns about the caller's center
             multipliers = multipliers.copy()

@@ -41,6 +41,7 @@ from fairridge.engines.sums import (
     MeanSums,
     block_means,
     deviance_hessian,
+    null_means,
     null_sums,
     with_gram,
 )
@@ -297,6 +298,10 @@ class MemoryEngine:
         order: int = 2,
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
+        if not (raw.any() or self._moments is None or self.rows.offset is not None):
+            null = null_means(family, means, self._moments, center, intercept, multipliers, beside)
+            if null is not None:
+                return null
         eta, sizes = self._eta(center, intercept, raw), (1 + beside, 1 + len(center))
         gap = self._matrix.typical_row[: len(center)] - center
         if multipliers is not None:  # they, too, come for columns about the caller's center

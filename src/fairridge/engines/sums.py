@@ -120,10 +120,8 @@ def null_sums(
     responses = class_responses(family, moments, k)
     if responses is None:
         return None
-    gap, weight = np.append(1.0, moments.mean[:k] - center), moments.weight
-    gram = weight * gap[:, None] * gap
-    gram[1:, 1:] += moments.scatter[:k, :k]
-    by_target = weight * gap[:, None] * moments.mean[k:]
+    gram = _gram_about(moments, center)
+    by_target = gram[:, :1] * moments.mean[k:]
     by_target[1:] += moments.scatter[:k, k:]
     if by_target.shape[1] == 1:
         by_target = np.concatenate([gram[:, :1] - by_target, by_target], axis=1)
@@ -132,6 +130,47 @@ def null_sums(
         return None
     deviance = responses.deviance(family, intercept)
     return GLMSums(deviance, slopes.T @ by_target.T, _in_pairs(curvature, gram))
+
+
+def _gram_about(moments: Moments, center: Floats) -> Floats:
+    """Return Σ w [1, z][1, z]ᵀ for z = [S, X] − center."""
+    k = len(center)
+    gap = np.append(1.0, moments.mean[:k] - center)
+    gram: Floats = moments.weight * gap[:, None] * gap
+    gram[1:, 1:] += moments.scatter[:k, :k]
+    return gram
+
+
+def null_means(
+    family: Family,
+    means: MeansOfRows,
+    moments: Moments,
+    center: Floats,
+    intercept: Floats,
+    multipliers: Floats | None,
+    beside: int,
+) -> MeanSums | None:
+    """Return sums of means of classes at one η for all rows, from moments; see `Engine.means`.
+
+    None like `null_sums`, and if means count in some of the rows.
+    """
+    sums = null_sums(family, moments, center, intercept)
+    if sums is None or (multipliers is not None and multipliers.any()):
+        return None
+    mu = means(np.zeros((1, 1)), intercept[None], 0 if multipliers is None else 2, None)
+    if mu.counted is not None:
+        return None
+    gram, values = _gram_about(moments, center), mu.values[0]
+    head, each = 1 + beside, np.ones(len(values))
+    products, weights = values[:, None] * gram[0, :head], moments.weight * each
+    found = MeanSums(sums.deviance, products, weights, 0.0 * each, moments.n_rows * each)
+    if multipliers is None:
+        return replace(found, gram=np.repeat(gram[None, :head, :head], len(values), axis=0))
+    assert mu.first is not None
+    first = mu.first[0]
+    jacobian = first[:, None, :, None] * gram[:head, None, :]
+    squares = (values[:, None] * first)[:, :, None] * gram[0]
+    return replace(found, slopes=MeanSlopes(sums, jacobian, squares))
 
 
 def _in_pairs(curvature: Floats, gram: Floats) -> Floats:

@@ -130,10 +130,10 @@ class QuadraticSearch(BoundSearch):
         To second order.
         """
         kept = self._kept[:, None] * moves
-        gradients = np.vstack([point.gradient, point.beside.gradients])
+        gradients = np.concatenate([point.gradient[None], point.beside.gradients])
         slopes = (kept @ gradients[:, :, None])[:, :, 0]
-        bent = kept @ point.hessian @ np.swapaxes(kept, 1, 2)
-        deviances = np.append(point.deviance, point.beside.deviances)[:, None]
+        bent = kept @ point.hessian @ kept.swapaxes(1, 2)
+        deviances = np.concatenate([[point.deviance], point.beside.deviances])[:, None]
 
         def after(parts: Floats) -> Floats:
             return np.asarray(

@@ -406,7 +406,7 @@ class LocalModel:
     @cached_property
     def moves(self) -> Floats:
         """What Δ is a combination of at any λ, see `along`; of shape (1 + s, N)."""
-        return np.vstack([self.newton, self.directions.T])
+        return np.concatenate([self.newton[None], self.directions.T])
 
     def along(self, lambdas: Floats) -> Floats:
         """Return the parts of `moves` that add up to Δ at several λ, one row each."""
@@ -479,11 +479,13 @@ def local_model(
     solved /= scale[:, None]
     newton, directions, of_held = -solved[:, 0], solved[:, 1 : 1 + s], solved[:, 1 + s :]
     # What a step by each of these changes of what is penalized, and of what is held.
-    of_J, of_G = np.split(rows @ solved, [s])
+    changed = rows @ solved
+    of_J, of_G = changed[:s], changed[s:]
     left, T = a - of_J[:, 0], of_J[:, 1 : 1 + s]
-    # c + GΔ = 0 decides ν for any multipliers of J.
-    multipliers = np.concatenate([(c - of_G[:, 0])[:, None], of_G[:, 1 : 1 + s]], axis=1)
+    multipliers = np.zeros((0, 1 + s))
     if len(c):
+        # c + GΔ = 0 decides ν for any multipliers of J.
+        multipliers = np.concatenate([(c - of_G[:, 0])[:, None], of_G[:, 1 : 1 + s]], axis=1)
         multipliers = _solved_equations(of_G[:, 1 + s :], multipliers)
         newton = newton - of_held @ multipliers[:, 0]
         directions = directions - of_held @ multipliers[:, 1:]

@@ -21,7 +21,7 @@ from fairridge.data import RowLevel
 from fairridge.data.profiles import TRAVELING_PROFILE_ROWS, NumberSample
 from fairridge.engines import Extent, MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.engines.samples import MIN_SAMPLING_INTERVAL, RowSample, with_total_weight
-from fairridge.engines.sums import DistinctResponses, class_responses, null_sums
+from fairridge.engines.sums import DistinctResponses, class_responses, null_means, null_sums
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
@@ -228,6 +228,13 @@ class StreamEngine:
         beside: int | None = None,
         order: int = 2,
     ) -> MeanSums:
+        if not (raw.any() or self._has_offset):
+            width = self.n_sensitive if beside is None else beside
+            known = null_means(
+                family, means, self.moments(), center, intercept, multipliers, width
+            )
+            if known is not None:
+                return known
         return self._pass(
             methodcaller("means", family, means, center, intercept, raw, multipliers, beside, order)
         )
