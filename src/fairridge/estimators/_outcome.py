@@ -566,8 +566,9 @@ def _groupings(training: Training) -> list[Grouping] | None:
     if not in_memory(engine) or family.least_squares or family.reads == "times":
         return None
     pieces = (training.unmapped or engine.rows).sensitive
-    weight, rates = engine.weights, engine.offset is not None and family.link == "log"
-    if rates:  # these are compared, and so numbers are cut at quantiles of the exposure
+    weight = engine.weights
+    if engine.offset is not None and family.link == "log":
+        # Rates are compared, and so numbers are cut at quantiles of the exposure.
         weight = weight * np.exp(engine.offset)
     of_attributes = encoded_groupings(pieces, training.design.sensitive.inner, weight)
     return [Grouping.everyone(engine.n_rows, EVERYONE), *of_attributes]
