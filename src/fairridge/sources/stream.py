@@ -230,9 +230,7 @@ class StreamEngine:
     ) -> MeanSums:
         if not (raw.any() or self._has_offset):
             width = self.n_sensitive if beside is None else beside
-            known = null_means(
-                family, means, self.moments(), center, intercept, multipliers, width
-            )
+            known = null_means(family, means, self.moments(), center, intercept, multipliers, width)
             if known is not None:
                 return known
         return self._pass(
