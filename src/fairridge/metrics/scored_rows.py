@@ -40,6 +40,8 @@ class ScoredRows:
     losses: Floats | None = None
     attributes: Table | None = None  # sensitive attributes, as they were given
     classes: NDArray[Any] | None = None  # labels by code: of two the modeled one is last
+    # Whether scores are linear predictors; those of other models are made of predictions.
+    has_eta: bool = True
     # Whether responses are positive by their nature, so that their means have ratios.
     amounts: bool = False
 
@@ -112,10 +114,12 @@ class ScoredRows:
     @property
     def explainable(self) -> dict[str, tuple[Floats, Floats]]:
         """What S may explain of every model, and weights: scores, and means if there are any."""
-        of_scores = {"share_of_eta": (self.scores, self.weight)}
-        if self.means is None:
-            return of_scores
-        return of_scores | {"share_of_means": (self.means, self.mean_weight)}
+        found = {}
+        if self.has_eta or self.means is None:
+            found["share_of_eta"] = self.scores, self.weight
+        if self.means is not None:
+            found["share_of_means"] = self.means, self.mean_weight
+        return found
 
 
 def predicted_means(family: Family, eta: Floats) -> Floats:

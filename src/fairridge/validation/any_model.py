@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from fairridge._typing import Floats, Integers
-from fairridge.data import Table, dense_columns, index_of
-from fairridge.data.columns import encode_columns
+from fairridge._typing import Floats
+from fairridge.data import index_of
 from fairridge.data.pipelines import predicted, with_columns_of
 from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.measure import dependence_of, measured_on_rows
@@ -21,35 +20,12 @@ from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, achieved_each
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # Rows that show whether a model uses S, and the relative change of a prediction that does.
 SHUFFLED_ROWS, PREDICTION_TOLERANCE = 1000, 1e-9
-
-
-@dataclass(frozen=True)
-class SensitiveColumns:
-    """Sensitive attributes that several models are measured on, whatever they read."""
-
-    attributes: Table
-    columns: Floats  # the same, written out, of shape (n, q)
-    places: tuple[int, ...]  # of these among the columns of X; none if S came by itself
-
-    @classmethod
-    def of(cls, rows: PassedRows, sensitive: Any) -> SensitiveColumns:
-        """Write S out; rows whose attribute is missing have a level of their own."""
-        attributes, places, crossed = rows.attributes(sensitive)
-        everything = range(attributes.shape[1])
-        encoding = encode_columns(attributes, everything, missing="level")
-        encoding = encoding.with_intersections(crossed)
-        columns = dense_columns(encoding.pieces(attributes, everything, "error"), encoding.names)
-        return cls(attributes, columns, places)
-
-    def take(self, rows: Integers) -> SensitiveColumns:
-        """Return these rows only."""
-        return replace(self, attributes=self.attributes.take(rows), columns=self.columns[rows])
 
 
 def scored(
@@ -67,17 +43,6 @@ def scored(
         return found
     span = sensitive_span(on.columns, found.weight)
     return replace(found, sensitive=on.columns, span=span, attributes=on.attributes)
-
-
-def measures(model: ScoredModel, rows: ScoredRows, *, adjusted: bool) -> Scores:
-    """Return the loss, the shares of means and of η (if there is one), and further scores.
-
-    Shares are `adjusted` for chance on validation rows.
-    """
-    shares = dependence_of(rows, adjusted=adjusted)
-    if not model.fair and rows.means is not None:
-        del shares["share_of_eta"]  # η is made of the predictions
-    return shares | evaluate.accuracy(rows)
 
 
 @of_parts()
@@ -99,8 +64,8 @@ def any_fold(
     for known in _fitted_each(scored_model(model), train, bounds):
         of_train = scored(known, train, sensitive, train_on)
         of_test = scored(known, test, sensitive, test_on)
-        in_training = measures(known, of_train, adjusted=False)
-        held_out = measures(known, of_test, adjusted=True)
+        in_training = dependence_of(of_train, adjusted=False) | evaluate.accuracy(of_train)
+        held_out = dependence_of(of_test) | evaluate.accuracy(of_test)
         decided = decisions.take(fold[1]).decided_in(
             of_train.response[:, 0], of_train.weight, of_train.exposure
         )

@@ -24,9 +24,8 @@ from fairridge.peers.komiyama.estimator import KomiyamaRegressor
 from fairridge.peers.reductions.estimator import ReductionsClassifier
 from fairridge.peers.steinberg.estimator import SteinbergRegressor
 from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
-from fairridge.validation.any_model import SensitiveColumns
 from fairridge.validation.folds import check_models
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
 
 REFERENCE = "unconstrained"
 REGRESSORS = {

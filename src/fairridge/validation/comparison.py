@@ -27,11 +27,10 @@ from fairridge.estimators.survival import FairRidgeSurvival
 from fairridge.metrics.dependence import dependence
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.measure import dependence_of
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.search.setup import resolve_regression_family
 from fairridge.validation.any_model import (
-    SensitiveColumns,
-    measures,
     scored,
     uses_sensitive,
 )
@@ -45,8 +44,8 @@ from fairridge.validation.compared_models import (
 from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedRows, fold_records
 from fairridge.validation.decision_rates import RATES, Decisions
-from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.evaluate import accuracy, mean_and_error
+from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # Statuses of models that meet their bound.
@@ -247,7 +246,7 @@ class _Case:
     def _of(self, model: ScoredModel, validated: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Return the measures of one model at one bound."""
         rows = self.scored(model)
-        in_training = measures(model, rows, adjusted=False)
+        in_training = dependence_of(rows, adjusted=False) | accuracy(rows)
         decided = self.decisions.decided_in(rows.response[:, 0], rows.weight, rows.exposure)
         in_training |= decided.of(rows)
         for values in (in_training, *validated):

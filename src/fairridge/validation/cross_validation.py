@@ -26,13 +26,13 @@ from fairridge.metrics.groups import groupings
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
-from fairridge.validation.any_model import SensitiveColumns, any_fold
+from fairridge.validation.any_model import any_fold
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
 from fairridge.validation.scored_model import ScoredModel, scored_model
 from fairridge.validation.streamed import StreamedData
 from fairridge.validation.whole import WholeModel

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from fairridge._typing import Integers
-from fairridge.data import Table, as_table, weights
+from fairridge._typing import Floats, Integers
+from fairridge.data import Table, as_table, dense_columns, weights
+from fairridge.data.columns import encode_columns
 from fairridge.data.design import sensitive_positions
 from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import read_inputs
@@ -29,11 +30,6 @@ class PassedRows:
     sample_weight: Any = None
     offset: Any = None
     exposure: Any = None
-
-    @property
-    def inputs(self) -> Inputs:
-        """The rows with a positive weight, without offset and response."""
-        return read_inputs(self.X, self.sensitive_features, self.sample_weight, None)
 
     def read(self, offset: Any = None) -> Inputs:
         """Return the rows with a positive weight, with offset and exposure as a model joins them.
@@ -71,3 +67,26 @@ class PassedRows:
         places, crossed = sensitive_positions(sensitive, table.names, table.shape[1])
         names = tuple(map(table.label, places))
         return replace(table.select(places), names=names), places, crossed
+
+
+@dataclass(frozen=True)
+class SensitiveColumns:
+    """Sensitive attributes that several models are measured on, whatever they read."""
+
+    attributes: Table
+    columns: Floats  # the same, written out, of shape (n, q)
+    places: tuple[int, ...]  # of these among the columns of X; none if S came by itself
+
+    @classmethod
+    def of(cls, rows: PassedRows, sensitive: Any) -> SensitiveColumns:
+        """Write S out; rows whose attribute is missing have a level of their own."""
+        attributes, places, crossed = rows.attributes(sensitive)
+        everything = range(attributes.shape[1])
+        encoding = encode_columns(attributes, everything, missing="level")
+        encoding = encoding.with_intersections(crossed)
+        columns = dense_columns(encoding.pieces(attributes, everything, "error"), encoding.names)
+        return cls(attributes, columns, places)
+
+    def take(self, rows: Integers) -> SensitiveColumns:
+        """Return these rows only."""
+        return replace(self, attributes=self.attributes.take(rows), columns=self.columns[rows])

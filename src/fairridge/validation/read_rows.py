@@ -7,11 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from fairridge._typing import Floats
 from fairridge.data import Rows, exposure_of, joined_offsets, numeric_vector, require_offsets
-from fairridge.data.columns import encode_columns
 from fairridge.data.table import labels, require_known
 from fairridge.engines import MemoryEngine
 from fairridge.engines.blocks import dense
@@ -23,7 +21,7 @@ from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.outcomes import counts
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.models import FairBasis, Fit
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
 from fairridge.validation.scored_model import ScoredModel
 
 
@@ -78,24 +76,24 @@ def _read_others(
         )
     model.refuse_offsets(offset=given.offset, exposure=given.exposure)
     inputs = given.read(joined_offsets("log", None, given.exposure))
-    attributes, _, crossed = given.attributes(sensitive)
-    attributes = attributes if isinstance(inputs.keep, slice) else attributes.take(inputs.keep)
-    places = range(attributes.shape[1])
-    encoding = encode_columns(attributes, places, missing="level").with_intersections(crossed)
-    pieces = encoding.pieces(attributes, places, "error")
-    response = _response(model, given.y, inputs)
-    rows = Rows(pieces, (), encoding.names, response.values, response.targets, inputs.weight)
-    known = written(engine_of(rows, response.family), response)
-    scores = model.scores(_kept(given.X, inputs), _kept(S, inputs))
-    per = exposure_of("log", inputs.offset)
-    amounts = response.family.least_squares and (per is not None or counts(known.numbers))
-    return inputs, replace(known, scores=scores, attributes=attributes, amounts=amounts, per=per)
-
-
-def _kept(rows: Any, inputs: Inputs) -> Any:
-    """Return the rows of positive weight, as they came."""
-    whole = rows is None or isinstance(inputs.keep, slice)
-    return rows if whole else _safe_indexing(rows, inputs.keep)
+    response, there = _response(model, given.y, inputs), given.present
+    on, per = SensitiveColumns.of(there, sensitive), exposure_of("log", inputs.offset)
+    rows = ScoredRows(
+        family=response.family,
+        scores=model.scores(there.X, there.sensitive_features),
+        response=response.values,
+        weight=inputs.weights,
+        sensitive=on.columns,
+        span=sensitive_span(on.columns, inputs.weights),
+        controls=np.empty((len(on.columns), 0)),
+        per=per,
+        targets=response.targets,
+        attributes=on.attributes,
+        classes=response.classes,
+        has_eta=False,
+    )
+    amounts = rows.family.least_squares and (per is not None or counts(rows.numbers))
+    return inputs, replace(rows, amounts=amounts)
 
 
 def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:

@@ -23,7 +23,7 @@ def refuse_training_rows(own: PassedRows, held_out: PassedRows) -> None:
     Rows of few categorical columns often agree by chance. Then only the same
     rows in the same number are recognized.
     """
-    training, held = own.inputs, held_out.inputs
+    training, held = own.read(), held_out.read()
     pairs = (training.table, held.table), (training.attributes, held.attributes)
     if any(table is not None and table.on_device for pair in pairs for table in pair):
         return  # rows on devices stay there

@@ -84,7 +84,7 @@ def _of_every_model(
     found = {
         key: explained_share([judged], rows.sensitive, nothing, CONFIDENCE)
         for key, judged in rows.explainable.items()
-        # The linear predictor of other models is made of their predictions.
+        # Of log hazards of other models this is what is bounded, which stands by itself.
         if model.fair or key != "share_of_eta"
     }
     for gap in decision_gaps(samples):
