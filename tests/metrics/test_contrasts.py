@@ -18,10 +18,9 @@ from fairridge.metrics.contrasts import (
     smallest_mean_ratio,
     smallest_rate_ratio,
 )
-from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.intervals import mean_interval, rate_interval
 from fairridge.metrics.ranking import ranking
-from fairridge.metrics.share_interval import share_interval
+from fairridge.metrics.share_interval import explained_share
 from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")
@@ -237,13 +236,17 @@ def test_scores_rank_and_labels_do_not():
     assert not {"auc", "gini", "ks_of_classes"} & set(labels.columns)
 
 
+def share_of(f, s, weight, confidence):
+    return explained_share([(f, weight)], s, s[:, :0], confidence)[0]
+
+
 def test_shares_of_normal_data_have_the_noncentral_interval():
     """With one normal column the odds have the unit 1/(n(1 − ρ)), about."""
     rng = np.random.default_rng(5)
     n = 40_000
     s = rng.normal(size=(n, 1))
     f = 0.3 * s + rng.normal(size=(n, 1))
-    found = share_interval(f, sensitive_span(s, np.ones(n)), np.ones(n), 0.95)
+    found = share_of(f, s, np.ones(n), 0.95)
     correlation = stats.pearsonr(s[:, 0], f[:, 0])
     assert found.value == pytest.approx(correlation.statistic**2, rel=1e-10)
     low, high = correlation.confidence_interval(0.95)
@@ -253,22 +256,19 @@ def test_shares_of_normal_data_have_the_noncentral_interval():
 def test_shares_that_may_be_nothing_begin_at_zero():
     rng = np.random.default_rng(6)
     s, weight = rng.normal(size=(100, 3)), np.ones(100)
-    span = sensitive_span(s, weight)
-    found = share_interval(rng.normal(size=(100, 1)), span, weight, 0.95)
+    found = share_of(rng.normal(size=(100, 1)), s, weight, 0.95)
     assert found.low == 0.0 < found.value < found.high < 0.3
-    explained = share_interval(s[:, :1], span, weight, 0.95)
+    explained = share_of(s[:, :1], s, weight, 0.95)
     assert explained.value == pytest.approx(1.0)
     assert np.isnan(explained.low)
-    assert share_interval(np.ones((100, 1)), span, weight, 0.95).value == 0.0
+    assert share_of(np.ones((100, 1)), s, weight, 0.95).value == 0.0
 
 
 def test_the_unit_of_weights_changes_no_interval_of_a_share():
     rng = np.random.default_rng(7)
     s, weight = rng.normal(size=(200, 2)), rng.uniform(0.5, 2.0, 200)
     f = s[:, :1] + rng.normal(size=(200, 1))
-    one, other = (
-        share_interval(f, sensitive_span(s, w), w, 0.9) for w in (weight, 1000.0 * weight)
-    )
+    one, other = (share_of(f, s, w, 0.9) for w in (weight, 1000.0 * weight))
     np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=1e-9)
 
 
@@ -340,7 +340,7 @@ def test_shares_cover_the_truth(effect, weighted):
     found = []
     for _ in range(600):
         s, f, weight = sample(300)
-        found.append(share_interval(f, sensitive_span(s, weight), weight, 0.9))
+        found.append(share_of(f, s, weight, 0.9))
     # If there is nothing to find, only the lower end can miss it.
     level = 0.9 if effect else 0.95
     assert abs(covered(found, between / (between + within)) - level) <= 0.03

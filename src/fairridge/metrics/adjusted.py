@@ -3,41 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 from scipy.special import stdtrit
 
-from fairridge._typing import Floats, Integers
-from fairridge.metrics.dependence_shares import sensitive_span
+from fairridge._typing import Floats
+from fairridge.engines import Moments
+from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate
-from fairridge.metrics.share_interval import left_by
+from fairridge.metrics.share_interval import maps_given, moments_of_columns
 
 
-def adjusted_differences(
-    score: Floats, codes: Integers, size: int, C: Floats, weight: Floats, confidence: float
-) -> list[Estimate]:
-    """Return by how much mean scores of each group exceed those of all others with equal controls.
+@dataclass(frozen=True)
+class AdjustedDifferences:
+    """By how much mean scores of each group exceed those of all others with equal controls.
 
     That is the coefficient of the group's 0/1 column beside [1, C], with HC1's interval.
     """
-    share = weight / weight.sum()
-    indicators = (codes[:, None] == np.arange(size)).astype(np.float64)
-    left = left_by(C, np.column_stack([score, indicators]), share)
-    y, free = left[:, 0], len(score) - sensitive_span(C, share).shape[1] - 2
-    return [_difference(y, s, share, free, confidence) for s in left[:, 1:].T]
+
+    center: Floats  # means of [C, score, 0/1 columns]
+    total: float  # weight of all rows
+    left: Floats  # maps of these to what C leaves of score and groups, of shape (width, 1 + G)
+    squares: Floats  # Σ w s² of what is left of every group
+    slopes: Floats
+    n_rows: int
+    free: int  # degrees of freedom
+
+    @staticmethod
+    def moments(score: Floats, part: Grouping, C: Floats, weight: Floats) -> Moments | None:
+        """Return what a regression of the scores is computed from; of batches they add."""
+        return moments_of_columns(_columns(score, part, C), weight)
+
+    @classmethod
+    def of(cls, moments: Moments, c: int) -> AdjustedDifferences:
+        """Regress scores by the moments of all rows."""
+        covariance = moments.scatter / moments.weight
+        left, rank = maps_given(covariance, c)
+        of_left = left @ covariance @ left.T
+        squares = np.diag(of_left)[1:]
+        slopes = np.divide(of_left[0, 1:], squares, out=np.zeros_like(squares), where=squares > 0.0)
+        n_rows = moments.n_rows
+        return cls(moments.mean, moments.weight, left.T, squares, slopes, n_rows, n_rows - rank - 2)
+
+    def sums(self, score: Floats, part: Grouping, C: Floats, weight: Floats) -> Floats:
+        """Return the sum of squares of the influences of rows on every slope."""
+        left = (_columns(score, part, C) - self.center) @ self.left
+        y, s = left[:, :1], left[:, 1:]
+        influence = (weight / self.total)[:, None] * s * (y - self.slopes * s)
+        return np.asarray((influence**2).sum(axis=0))
+
+    def estimates(self, sums: Floats, confidence: float) -> list[Estimate]:
+        """Return the difference of every group."""
+        if self.free < 1:
+            return [UNDEFINED] * len(sums)
+        factor = float(stdtrit(self.free, 0.5 + confidence / 2.0))
+        errors = np.sqrt(sums * self.n_rows / self.free) / np.where(
+            self.squares > 0.0, self.squares, 1
+        )
+        return [
+            Estimate(slope, slope - factor * error, slope + factor * error, error=error)
+            if square > 0.0
+            else UNDEFINED
+            for slope, error, square in zip(
+                *(column.tolist() for column in (self.slopes, errors, self.squares)), strict=True
+            )
+        ]
 
 
-def _difference(y: Floats, s: Floats, share: Floats, free: int, confidence: float) -> Estimate:
-    """Regress what controls leave of scores on what they leave of a group."""
-    squares = float(share @ s**2)
-    if squares == 0.0 or free < 1:
-        return UNDEFINED
-    slope = float((share * s) @ y) / squares
-    influence = share * s * (y - slope * s) / squares
-    error = float(np.sqrt(influence @ influence * len(y) / free))
-    half = float(stdtrit(free, 0.5 + confidence / 2.0)) * error
-    return Estimate(slope, slope - half, slope + half, error=error)
+def _columns(score: Floats, part: Grouping, C: Floats) -> Floats:
+    """Return controls, scores and a 0/1 column of every group."""
+    groups = (part.codes[:, None] == np.arange(len(part.labels))).astype(np.float64)
+    return np.column_stack([C, score, groups])
 
 
 def crossed_columns(columns: Floats, owners: Sequence[int]) -> Floats:

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import islice
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table, warn_of_order
-from fairridge.metrics.adjusted import adjusted_differences, crossed_columns
-from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.concordance import area_under_curve
-from fairridge.metrics.dependence_shares import sensitive_span
-from fairridge.metrics.distances import SortedScores
-from fairridge.metrics.group_measures import (
-    AttributeAudit,
-    CalibrationBin,
-    Correlation,
-    GroupMeasures,
-)
-from fairridge.metrics.group_table import GroupTable
-from fairridge.metrics.groups import Grouping, groupings, indicator_columns, weighted_quantiles
-from fairridge.metrics.intervals import UNDEFINED
+from fairridge.metrics.batches import InMemory
+from fairridge.metrics.comparison import Asked, AuditedColumns, ComparedRows, compare
+from fairridge.metrics.groups import indicator_columns
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
     GivenKind,
@@ -39,10 +25,6 @@ from fairridge.metrics.outcomes import (
     read_times,
     two_columns,
 )
-from fairridge.metrics.ranking import ranking
-from fairridge.metrics.share_interval import explained_share, share_interval
-
-CALIBRATION_BINS = 10
 
 
 def audit(
@@ -193,177 +175,44 @@ def audit(
         outcomes = read_outcomes(
             y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure
         )
-    _warn_of_ranking(outcomes)
-    table = table if isinstance(outcomes.keep, slice) else table.take(outcomes.keep)
-    rows = AuditedRows.of(table, outcomes.weight, bins=bins, intersections=intersections)
-    references = _references(rows.partitions, reference)
-    eta = _eta(linear_predictor, n, outcomes)
+    keep = outcomes.keep
+    table = table if isinstance(keep, slice) else table.take(keep)
+    columns = AuditedColumns.of_table(
+        table, outcomes.weight, bins=bins, intersections=intersections
+    )
     scores = class_probabilities(y_true, y_pred, outcomes)
-    sizes = int(small), float(minimum_share)
-    found = compare_groups(rows, outcomes, references, confidence, sizes, eta)
-    found = _of_classes(found, rows, scores, outcomes.weight)
-    if controls is not None:
-        columns = _written_controls(controls, n, outcomes.keep)
-        found = _given_controls(found, rows, outcomes, scores, columns)
+    held = None if controls is None else _controls(controls, n, keep)
+    rows = ComparedRows(
+        columns.rows(table),
+        outcomes,
+        _eta(linear_predictor, n, outcomes),
+        scores if len(scores) > 2 else {},
+        None if held is None else indicator_columns(held),
+    )
+    asked = Asked(
+        columns,
+        outcomes,
+        confidence,
+        int(small),
+        float(minimum_share),
+        reference or {},
+        () if held is None else tuple(map(held.label, range(held.shape[1]))),
+        0 if rows.controls is None else rows.controls.shape[1],
+    )
+    found = compare(InMemory(rows), asked)
+    _warn_of_ranking(found)
     if not learned:
         return found
-    share = learned_share(outcomes.score, rows.columns, outcomes.weight, confidence)
+    share = learned_share(outcomes.score, rows.known.columns, outcomes.weight, confidence)
     return replace(found, learned_share=share)
 
 
-def _of_classes(
-    found: Audit, rows: AuditedRows, scores: dict[str, Floats], weight: Floats
-) -> Audit:
-    """Add what S explains of the probabilities of each of several classes, and of all."""
-    if len(scores) < 3:
-        return found
-    share = partial(share_interval, span=rows.span, weight=weight, confidence=found.confidence)
-    return replace(
-        found,
-        means_share=share(np.column_stack(list(scores.values()))),
-        by_class={label: share(column[:, None]) for label, column in scores.items()},
-    )
-
-
-def _written_controls(controls: Any, n_rows: int, keep: Any) -> tuple[Floats, tuple[str, ...]]:
-    """Write controls out, with their names."""
+def _controls(controls: Any, n_rows: int, keep: Any) -> Table:
+    """Read the controls of the rows that are kept."""
     table = as_table(controls, argument="controls")
     if table.shape[0] != n_rows:
         raise ValueError(f"controls has {table.shape[0]} rows, and the predictions {n_rows}.")
-    table = table if isinstance(keep, slice) else table.take(keep)
-    return indicator_columns(table)[0], tuple(map(table.label, range(table.shape[1])))
-
-
-def _given_controls(
-    found: Audit,
-    rows: AuditedRows,
-    outcomes: Outcomes,
-    scores: dict[str, Floats],
-    controls: tuple[Floats, tuple[str, ...]],
-) -> Audit:
-    """Add what S explains among people with equal controls, and by how much groups differ."""
-    (C, names), weight, confidence = controls, outcomes.weight, found.confidence
-    values = np.column_stack(list(scores.values())) if len(scores) > 2 else outcomes.score[:, None]
-    share, _ = explained_share([(values, weight)], rows.span, C, confidence)
-    attributes = []
-    for audited, part in zip(found.attributes, rows.partitions, strict=True):
-        differences = adjusted_differences(
-            outcomes.score, part.codes, len(part.labels), C, weight, confidence
-        )
-        groups = [
-            replace(group, adjusted_difference=difference)
-            for group, difference in zip(audited.groups, differences, strict=True)
-        ]
-        attributes.append(replace(audited, groups=tuple(groups)))
-    return replace(found, attributes=tuple(attributes), partial_r_squared=share, controls=names)
-
-
-@dataclass(frozen=True)
-class AuditedRows:
-    """Rows before anything is predicted of them: S, written out, and its groups."""
-
-    table: Table
-    columns: Floats  # S as `indicator_columns` writes it, of shape (n, q)
-    names: tuple[str, ...]  # their names
-    owners: tuple[int, ...]  # the attributes they belong to
-    span: Floats  # orthonormal columns with the span of S, of shape (n, rank)
-    partitions: tuple[Grouping, ...]
-    share: Floats  # weights that add up to 1, of shape (n,)
-
-    @classmethod
-    def of(
-        cls, table: Table, weight: Floats, *, bins: int, intersections: bool = False
-    ) -> AuditedRows:
-        """Write S out and find its groups."""
-        columns, names, owners = indicator_columns(table)
-        partitions = groupings(table, weight, bins=bins, intersections=intersections)
-        crossed = crossed_columns(columns, owners) if intersections else columns
-        span = sensitive_span(crossed, weight)
-        return cls(table, columns, names, owners, span, partitions, weight / weight.sum())
-
-    @cached_property
-    def centered(self) -> Floats:
-        """S less its means, of shape (n, q)."""
-        return _centered(self.columns, self.share)
-
-    @cached_property
-    def covariance(self) -> Floats:
-        """Of the columns of S, of shape (q, q)."""
-        return (self.centered * self.share[:, None]).T @ self.centered
-
-
-def compare_groups(
-    rows: AuditedRows,
-    outcomes: Outcomes,
-    references: Sequence[int | None],
-    confidence: float,
-    sizes: tuple[int, float],
-    eta: Floats | None = None,
-    *,
-    brief: bool = False,
-) -> Audit:
-    """Compare groups of rows by their outcomes; see `audit`.
-
-    `references` are the positions of the reference groups, `sizes` the number and the share of
-    rows below which a group is small, and `eta` the linear predictors of the rows, if they are
-    known. A `brief` comparison leaves out what takes time and a report shows at
-    one bound only, or nowhere: how scores rank, calibration by tenth, what S explains,
-    precision, errors, totals of classes, and intervals of the lowest ratios.
-    """
-    case = _Comparison(outcomes, confidence, *sizes, brief)
-    ordered = SortedScores(outcomes.score, outcomes.weight)
-    strongest, attribution = _dependence(rows, outcomes, brief)
-    parts = (Grouping.everyone(len(outcomes.score)), *rows.partitions)
-    (overall,), *groups = case.measures(parts)
-    tenths, *calibration = case.calibration(parts)
-    attributes = []
-    for part, found, bins, position in zip(
-        rows.partitions, groups, calibration, references, strict=True
-    ):
-        apart = ordered.of_groups(part, position)
-        far = [replace(g, distances=d) for g, d in zip(found, apart, strict=True)]
-        attributes.append(case.attribute(part, far, position, bins))
-    return Audit(
-        kind=outcomes.kind,
-        positive=outcomes.positive,
-        favorable=outcomes.favorable,
-        threshold=outcomes.threshold,
-        confidence=confidence,
-        small=case.small,
-        overall=overall,
-        attributes=tuple(attributes),
-        **({} if brief else _shares(rows, outcomes, confidence, eta)),
-        tenths=tenths,
-        strongest=strongest,
-        attribution=attribution,
-        top=outcomes.top,
-        minimum_share=case.minimum_share,
-        _backend=rows.table.backend,
-    )
-
-
-def _shares(
-    rows: AuditedRows, outcomes: Outcomes, confidence: float, eta: Floats | None
-) -> dict[str, Any]:
-    """Return what S explains of predictions and of linear predictors, which times have alone."""
-    score, weight = outcomes.score[:, None], outcomes.weight
-    if outcomes.of_times:
-        return {"eta_share": share_interval(score, rows.span, weight, confidence)}
-    shares = {"means_share": share_interval(score, rows.span, weight, confidence)}
-    if eta is not None:
-        plain = outcomes.row_weight
-        span = rows.span if outcomes.exposure is None else sensitive_span(rows.span, plain)
-        shares["eta_share"] = share_interval(eta, span, plain, confidence)
-    return shares
-
-
-def compare_crossed(
-    partition: Grouping, outcomes: Outcomes, confidence: float, small: int
-) -> AttributeAudit:
-    """Compare groups of a partition by rates and means alone; see `audit`."""
-    case = _Comparison(outcomes, confidence, small, 0.0, brief=True)
-    (groups,) = case.measures((partition,))
-    return case.attribute(partition, groups, None, ())
+    return table if isinstance(keep, slice) else table.take(keep)
 
 
 def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0.0) -> None:
@@ -377,217 +226,19 @@ def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0
             raise ValueError(f"{name}={value!r} must be an integer, at least {minimum}.")
 
 
-def _warn_of_ranking(outcomes: Outcomes) -> None:
+def _warn_of_ranking(found: Audit) -> None:
     """Warn if the predictions look like those of another class."""
-    if outcomes.kind != "classification" or outcomes.response is None:
-        return
-    area = area_under_curve(outcomes.response > 0.0, outcomes.score, outcomes.weight)
+    everyone = found.overall
+    area = everyone.ranking.auc.value
+    if area != area:  # of labels
+        rates = everyone.true_positive_rate, everyone.false_positive_rate
+        area = 0.5 + (rates[0].value - rates[1].value) / 2.0
     if area < 0.5:
-        label = np.asarray(outcomes.positive).item()
+        label = np.asarray(found.positive).item()
         warn_user(
             f"predictions rank rows of class {label!r} below the others (AUC {area:.3f}); if they "
             "are probabilities of another class, name that class with positive."
         )
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """Compares groups of rows by their outcomes."""
-
-    outcomes: Outcomes
-    confidence: float
-    small: int
-    minimum_share: float
-    brief: bool
-
-    def measures(self, partitions: Sequence[Grouping]) -> Iterator[list[GroupMeasures]]:
-        """Yield what is measured in every group, one partition after the other."""
-        columns = self._columns()
-        table = GroupTable.of(partitions, self.outcomes.weight, *columns.values())
-        measured: dict[str, Sequence[Any]] = {}
-        for k, (name, column) in enumerate(columns.items()):
-            estimates = table.rates if column.dtype == bool else table.averages
-            measured[name] = estimates(k, self.confidence)
-        measured |= self._errors(table, list(columns)) | self._totals(partitions)
-        measured |= self._conditional_rates(partitions)
-        measured |= self._rankings(partitions) | self._brier(partitions)
-        shares = table.weights / self.outcomes.weight.sum()
-        attributes = [part.attribute for part in partitions for _ in part.labels]
-        labels = [label for part in partitions for label in part.labels]
-        fields: dict[str, Sequence[Any]] = {
-            "attribute": attributes,
-            "group": labels,
-            "count": table.counts.tolist(),
-            "share": shares.tolist(),
-            "small": ((table.counts < self.small) | (shares < self.minimum_share)).tolist(),
-            **measured,
-        }
-        rows = zip(*fields.values(), strict=True)
-        found = (GroupMeasures(**dict(zip(fields, row, strict=True))) for row in rows)
-        for part in partitions:
-            yield list(islice(found, len(part.labels)))
-
-    def _columns(self) -> dict[str, NDArray[Any]]:
-        """Return what groups have means or rates of, by the names of these."""
-        outcomes = self.outcomes
-        columns: dict[str, NDArray[Any]] = {"mean_prediction": outcomes.score}
-        if outcomes.response is not None:
-            columns["mean_response"] = _observed(outcomes)
-            columns["calibration"] = outcomes.response - outcomes.score
-        if outcomes.selected is not None:
-            columns["selection_rate"] = outcomes.selected
-        return columns
-
-    def _errors(self, table: GroupTable, names: list[str]) -> dict[str, Sequence[Any]]:
-        """Return root mean squares of errors."""
-        if self.brief or "calibration" not in names:
-            return {}
-        error = names.index("calibration")
-        squares = table.squares[error] / table.weights + table.means[error] ** 2
-        return {"rmse": np.sqrt(squares).tolist()}
-
-    def _totals(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
-        """Return ratios of predicted and observed totals: of counts, not of rates."""
-        outcomes = self.outcomes
-        classes = outcomes.kind == "classification"
-        if outcomes.response is None or not (outcomes.amounts or (classes and not self.brief)):
-            return {}
-        exposure = 1.0 if outcomes.exposure is None else outcomes.exposure
-        observed, predicted = _observed(outcomes) * exposure, outcomes.score * exposure
-        columns = predicted, observed, observed - predicted
-        table = GroupTable.of(partitions, outcomes.row_weight, *columns)
-        return {"predicted_over_observed": table.totals(0, 1, 2, self.confidence)}
-
-    def _conditional_rates(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
-        """Return true and false positive rates and precision, where classes are known."""
-        outcomes = self.outcomes
-        selected, weight = outcomes.selected, outcomes.weight
-        known = outcomes.kind == "classification" and outcomes.response is not None
-        if selected is None or not known:
-            return {}
-        true = outcomes.wanted
-        shares = {
-            "true_positive_rate": (selected, true),
-            "false_positive_rate": (selected, ~true),
-        }
-        if not self.brief:
-            shares["precision"] = (true, selected)
-        return {
-            name: GroupTable.of(partitions, weight * among, column).rates(0, self.confidence)
-            for name, (column, among) in shares.items()
-        }
-
-    def _rankings(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
-        """Return how well scores separate the classes in every group."""
-        outcomes = self.outcomes
-        classes = outcomes.kind == "classification" and outcomes.response is not None
-        if self.brief or not classes or outcomes.labels:
-            return {}
-        found = []
-        for part in partitions:
-            # Put together once, the rows of a group are a slice, and need no search in all rows.
-            together = outcomes.take(part.order)
-            for rows in part.slices:
-                own = together.take(rows)
-                found.append(ranking(_observed(own), own.score, own.weight, self.confidence))
-        return {"ranking": found}
-
-    def _brier(self, partitions: Sequence[Grouping]) -> dict[str, Sequence[Any]]:
-        """Return Brier scores of predicted survival; each group has its own censoring."""
-        survival, weight = self.outcomes.survival, self.outcomes.weight
-        if survival is None:
-            return {}
-        found = []
-        for part in partitions:
-            for rows in (part.order[place] for place in part.slices):
-                terms = survival.take(rows).terms(weight[rows]) if len(rows) else None
-                group = Grouping.everyone(len(rows))
-                found += (
-                    [UNDEFINED]
-                    if terms is None
-                    else GroupTable.of([group], weight[rows], terms).averages(0, self.confidence)
-                )
-        return {"brier": found}
-
-    def attribute(
-        self,
-        partition: Grouping,
-        groups: list[GroupMeasures],
-        reference: int | None,
-        calibration: tuple[CalibrationBin, ...],
-    ) -> AttributeAudit:
-        """Compare the groups of an attribute."""
-        return AttributeAudit.of(
-            partition.attribute,
-            tuple(groups),
-            reference,
-            calibration,
-            self.confidence,
-            self.outcomes.amounts,
-            brief=self.brief,
-        )
-
-    def calibration(self, partitions: Sequence[Grouping]) -> list[tuple[CalibrationBin, ...]]:
-        """Compare responses with predictions of every group within tenths of all predictions.
-
-        Equal predictions stay together.
-        """
-        outcomes = self.outcomes
-        if self.brief or outcomes.response is None:
-            return [()] * len(partitions)
-        score, weight = outcomes.score, outcomes.weight
-        levels = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS
-        edges = np.unique(weighted_quantiles(score, weight, levels))
-        tenths = Grouping("", ("",) * (len(edges) + 1), np.searchsorted(edges, score, side="left"))
-        found, observed = [], _observed(outcomes)
-        for part in partitions:
-            cells = part.within(tenths)
-            table = GroupTable.of([cells], weight, score, observed)
-            estimates = table.rates if observed.dtype == bool else table.averages
-            low, high = np.full((2, len(cells.labels)), np.inf)
-            np.minimum.at(low, cells.codes, score)
-            np.minimum.at(high, cells.codes, -score)
-            columns = (c.tolist() for c in (low, -high, table.counts, table.means[0]))
-            rows = zip(cells.labels, *columns, estimates(1, self.confidence), strict=True)
-            bins = (CalibrationBin(part.attribute, *row) for row in rows)
-            found.append(tuple(one for one in bins if one.count))
-        return found
-
-
-def _observed(outcomes: Outcomes) -> NDArray[Any]:
-    """Return responses: numbers, or whether rows are of the positive class."""
-    assert outcomes.response is not None
-    classes = outcomes.kind == "classification"
-    return outcomes.response > 0.0 if classes else outcomes.response
-
-
-def _dependence(
-    rows: AuditedRows, outcomes: Outcomes, brief: bool
-) -> tuple[Correlation | None, Attribution | None]:
-    """Return the strongest correlation of predictions with S, and R² split over attributes."""
-    score = _centered(outcomes.score, rows.share)
-    weighted = rows.share * score
-    products, variance = weighted @ rows.centered, float(weighted @ score)
-    scale = np.sqrt(np.diag(rows.covariance) * variance)
-    usable = scale > 0.0
-    if not usable.any():
-        return None, None
-    correlation = np.divide(products, scale, out=np.zeros(len(scale)), where=usable)
-    k = int(np.argmax(np.abs(correlation)))
-    strongest = Correlation(rows.names[k], float(np.clip(correlation[k], -1.0, 1.0)))
-    table = rows.table
-    labels = [table.label(j) for j in range(table.shape[1])]
-    if brief or len(labels) > MAX_SPLIT_ATTRIBUTES:
-        return strongest, None
-    return strongest, lmg(
-        rows.covariance, products, variance, rows.owners, labels, backend=table.backend
-    )
-
-
-def _centered(columns: Floats, share: Floats) -> Floats:
-    """Take off means; a value that occurs comes first, so that constants are exactly zero."""
-    shifted = columns - columns[0]
-    return shifted - share @ shifted
 
 
 def _eta(linear_predictor: Any, n_given: int, outcomes: Outcomes) -> Floats | None:
@@ -601,23 +252,3 @@ def _eta(linear_predictor: Any, n_given: int, outcomes: Outcomes) -> Floats | No
         )
     columns: Floats = eta.reshape(n_given, -1)[outcomes.keep]
     return columns
-
-
-def _references(
-    partitions: tuple[Grouping, ...], reference: Mapping[str, Any] | None
-) -> list[int | None]:
-    """Find the reference group of every attribute that has one."""
-    places = {partition.attribute: k for k, partition in enumerate(partitions)}
-    positions: list[int | None] = [None] * len(partitions)
-    for attribute, group in (reference or {}).items():
-        if attribute not in places:
-            names = ", ".join(map(repr, places))
-            raise ValueError(f"reference names {attribute!r}; the attributes are {names}.")
-        labels, label = partitions[places[attribute]].labels, str(group)
-        if label not in labels:
-            raise ValueError(
-                f"reference group {label!r} of {attribute!r} has no rows; the groups are "
-                f"{', '.join(map(repr, labels))}."
-            )
-        positions[places[attribute]] = labels.index(label)
-    return positions

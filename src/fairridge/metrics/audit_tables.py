@@ -18,6 +18,7 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.score_errors import BinErrors
 from fairridge.outputs import cut, table_width
 
 NAN = float("nan")
@@ -68,6 +69,9 @@ class Audit(Between):
         Of several classes, R² of the probability of each; `means_share` is of all together.
     controls : tuple of str
         Names of the controls.
+    score_bins : BinErrors or None
+        Of rows that are not in memory, how far measures of sorted scores (AUC, distances between
+        distributions), which come from bins, may be from those of the scores themselves.
 
     See Also
     --------
@@ -107,6 +111,7 @@ class Audit(Between):
     partial_r_squared: Estimate | None = None
     by_class: dict[str, Estimate] = field(default_factory=dict)
     controls: tuple[str, ...] = ()
+    score_bins: BinErrors | None = None
     _backend: Any = None
 
     def __getitem__(self, attribute: str) -> AttributeAudit:

@@ -37,6 +37,80 @@ class Distances:
 INCOMPARABLE = Distances()
 
 
+@dataclass(frozen=True)
+class Spread:
+    """Weight and mean of a group, and the weighted squares of distances from it."""
+
+    total: float
+    mean: float
+    squares: float
+
+    @classmethod
+    def of(cls, scores: Floats, weight: Floats) -> Spread:
+        """Sum over rows."""
+        total = float(weight.sum())
+        mean = float((weight * scores).sum()) / total if total > 0.0 else 0.0
+        return cls(total, mean, float((weight * (scores - mean) ** 2).sum()))
+
+    @classmethod
+    def together(cls, parts: Sequence[Spread]) -> Spread:
+        """Return that of several groups; nothing cancels."""
+        total = sum(part.total for part in parts)
+        mean = sum(part.total * part.mean for part in parts) / total if total > 0.0 else 0.0
+        squares = (part.squares + part.total * (part.mean - mean) ** 2 for part in parts)
+        return cls(total, mean, sum(squares))
+
+
+@dataclass(frozen=True)
+class ScoreOrder:
+    """Scores, or bins of scores, from the lowest on: how far apart they are."""
+
+    steps: Floats  # from one to the next
+    jumps: Booleans  # whether the next one is higher: both distribution functions are known there
+
+    def apart(self, first: Spread, second: Spread, one: Floats, other: Floats) -> Distances:
+        """Compare two groups; their weights are in this order, and 0 outside of them."""
+        total = first.total + second.total
+        if first.total == 0.0 or second.total == 0.0:
+            return INCOMPARABLE
+        gap = np.abs(self.between(first.total, second.total, one, other))
+        return Distances(
+            _ratio(
+                first.mean - second.mean,
+                float(np.sqrt((first.squares + second.squares) / total)),
+                rounding=1e-13 * float(self.steps.sum()),
+            ),
+            float(min((gap * self.jumps).max(), 1.0)),
+            float((gap[:-1] * self.steps).sum()),
+        )
+
+    def between(self, first: float, second: float, one: Floats, other: Floats) -> Floats:
+        """Return the difference of two distribution functions."""
+        return np.asarray(np.cumsum(one) / first - np.cumsum(other) / second)
+
+    def of_groups(
+        self,
+        spreads: Sequence[Spread],
+        own: Sequence[Floats],
+        whole: Floats,
+        reference: int | None,
+    ) -> list[Distances]:
+        """Compare every group with a reference group, or with all rows outside it.
+
+        Their weights, and those of all rows, are in this order.
+        """
+        found = []
+        for code, (spread, weights) in enumerate(zip(spreads, own, strict=True)):
+            if code == reference:
+                found.append(INCOMPARABLE)
+            elif reference is None:
+                rest = Spread.together([*spreads[:code], *spreads[code + 1 :]])
+                found.append(self.apart(spread, rest, weights, whole - weights))
+            else:
+                found.append(self.apart(spread, spreads[reference], weights, own[reference]))
+        return found
+
+
 class SortedScores:
     """Scores sorted once, so that every pair of groups costs one run over them.
 
@@ -58,83 +132,34 @@ class SortedScores:
         # From the lowest score on, so that a mean far from zero costs no digits.
         self._scores, self._weights = scores - scores.min(initial=np.inf), weight
         ordered, self._weight = self._scores[self.order], weight[self.order]
-        self._range = float(ordered[-1]) if len(ordered) else 0.0
-        self._steps = np.diff(ordered)
+        steps = np.diff(ordered)
         # Between equal scores both distribution functions are halfway through a jump.
-        self._jumps = np.append(self._steps > 0.0, True)
+        self._steps = ScoreOrder(steps, np.append(steps > 0.0, True))
 
     @property
     def places(self) -> Integers:
         """Which of the distinct scores each row has, in order."""
         places = np.empty(len(self.order), dtype=np.intp)
-        places[self.order] = np.cumsum(self._jumps) - self._jumps
+        jumps = self._steps.jumps
+        places[self.order] = np.cumsum(jumps) - jumps
         return places
 
     def between(self, first: Booleans, second: Booleans) -> Distances:
         """Compare two groups of rows; NaN if one of them is empty."""
         one, other = (
-            _Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)
+            Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)
         )
-        return self._apart(
+        return self._steps.apart(
             one, other, *(self._weight * rows[self.order] for rows in (first, second))
         )
 
     def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""
         scores, weights = self._scores[grouping.order], self._weights[grouping.order]
-        spreads = [_Spread.of(scores[rows], weights[rows]) for rows in grouping.slices]
+        spreads = [Spread.of(scores[rows], weights[rows]) for rows in grouping.slices]
         codes = grouping.codes[self.order]
         own = [self._weight * (codes == code) for code in range(len(spreads))]
-        found = []
-        for code, (spread, rows) in enumerate(zip(spreads, own, strict=True)):
-            if code == reference:
-                found.append(INCOMPARABLE)
-            elif reference is None:
-                rest = _Spread.together(spreads[:code] + spreads[code + 1 :])
-                found.append(self._apart(spread, rest, rows, self._weight - rows))
-            else:
-                found.append(self._apart(spread, spreads[reference], rows, own[reference]))
-        return found
-
-    def _apart(self, first: _Spread, second: _Spread, *weights: Floats) -> Distances:
-        """Compare two groups; their weights are in order of the scores, and 0 outside of them."""
-        total = first.total + second.total
-        if first.total == 0.0 or second.total == 0.0:
-            return INCOMPARABLE
-        one, other = map(np.cumsum, weights)
-        gap = np.abs(one / first.total - other / second.total)
-        return Distances(
-            _ratio(
-                first.mean - second.mean,
-                float(np.sqrt((first.squares + second.squares) / total)),
-                rounding=1e-13 * self._range,
-            ),
-            float(min((gap * self._jumps).max(), 1.0)),
-            float((gap[:-1] * self._steps).sum()),
-        )
-
-
-@dataclass(frozen=True)
-class _Spread:
-    """Weight and mean of a group, and the weighted squares of distances from it."""
-
-    total: float
-    mean: float
-    squares: float
-
-    @classmethod
-    def of(cls, scores: Floats, weight: Floats) -> _Spread:
-        total = float(weight.sum())
-        mean = float((weight * scores).sum()) / total if total > 0.0 else 0.0
-        return cls(total, mean, float((weight * (scores - mean) ** 2).sum()))
-
-    @classmethod
-    def together(cls, parts: Sequence[_Spread]) -> _Spread:
-        """Return that of several groups; nothing cancels."""
-        total = sum(part.total for part in parts)
-        mean = sum(part.total * part.mean for part in parts) / total if total > 0.0 else 0.0
-        squares = (part.squares + part.total * (part.mean - mean) ** 2 for part in parts)
-        return cls(total, mean, sum(squares))
+        return self._steps.of_groups(spreads, own, self._weight, reference)
 
 
 def _ratio(difference: float, deviation: float, rounding: float) -> float:

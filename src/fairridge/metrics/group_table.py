@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.engines import columns_in_threads
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import (
@@ -108,6 +108,16 @@ class GroupTable:
         """Where the groups of each attribute are."""
         ends = list(accumulate(map(len, self.labels)))
         return list(map(slice, [0, *ends], ends))
+
+    def groups(self, chosen: Booleans) -> GroupTable:
+        """Return some of the groups."""
+        labels = tuple(
+            tuple(label for label, there in zip(labels, chosen[own], strict=True) if there)
+            for labels, own in zip(self.labels, self.places, strict=True)
+        )
+        counts, weights, sizes = self.counts[chosen], self.weights[chosen], self.sizes[chosen]
+        means, squares = self.means[:, chosen], self.squares[:, chosen]
+        return GroupTable(self.attributes, labels, counts, weights, sizes, means, squares)
 
     def columns(self, count: int) -> GroupTable:
         """Return the first columns alone."""

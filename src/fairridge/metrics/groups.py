@@ -15,15 +15,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Encoding, Indicators, Levels, Piece, Table
 from fairridge.data.columns import MISSING, CategoricalColumn
+from fairridge.data.table import Column
 from fairridge.engines import columns_in_threads
 
 # Groups of a numeric attribute.
 BINS = 4
 # Rows that are looked at first.
 FIRST_LOOK_ROWS = 1000
+# Groups of crossed attributes that batches are counted by, whether they have rows or not.
+MAX_CROSSED_GROUPS = 10_000
 # Distinct values that are kept apart; of more, neighbors share a cell.
 MAX_DISTINCT_VALUES = 1 << 16
 # Binary digits of numbers, and how many fewer are tried next to form cells.
@@ -96,7 +99,9 @@ def groupings(
     Numbers of more than `bins` values are cut at their weighted quantiles. Rows whose
     attribute is missing are a group of their own, the last.
     """
-    parts = [_grouping(table, k, weight, bins) for k in range(table.shape[1])]
+    parts = [
+        one.grouping(table.column(k)) for k, one in enumerate(attributes_of(table, weight, bins))
+    ]
     if intersections and len(parts) > 1:
         parts.append(crossing(parts))
     return tuple(parts)
@@ -108,69 +113,112 @@ def numbers_beyond(table: Table, most: int) -> list[bool]:
     return [not isinstance(column, Levels) and len(np.unique(column)) > most for column in columns]
 
 
-def indicator_columns(table: Table) -> tuple[Floats, tuple[str, ...], tuple[int, ...]]:
-    """Write S out: numbers as they are, and a 0/1 column for every level that has rows.
+def indicator_columns(table: Table) -> Floats:
+    """Write the columns of rows in memory out; see `written_out`."""
+    return written_out([_present(table, k) for k in range(table.shape[1])], table)
+
+
+def written_out(known: Sequence[Attribute], table: Table) -> Floats:
+    """Write attributes out: numbers as they are, and a 0/1 column for every level that has rows.
 
     A missing category is a level; a missing number is the mean of the others, beside a
     0/1 column that says so.
-
-    Returns
-    -------
-    columns : ndarray of shape (n, q)
-    names : tuple of str
-    owners : tuple of int
-        The attribute each column belongs to.
     """
-    written: list[tuple[Floats, str, int]] = []
-    for k in range(table.shape[1]):
-        name, column = table.label(k), table.column(k)
+    return np.column_stack(
+        [
+            column
+            for k, attribute in enumerate(known)
+            for column in attribute.columns(table.column(k))
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """How a sensitive attribute becomes groups and columns, which all rows together decide."""
+
+    name: str
+    levels: tuple[Any, ...] | None  # those that rows have, in order; None of numbers
+    missing: bool  # whether rows have none
+    mean: float = 0.0  # of numbers that are not missing
+    bands: Bands | None = None  # groups of numbers
+
+    def grouping(self, column: Column) -> Grouping:
+        """Group rows; those whose attribute is missing are a group of their own, the last."""
+        labels = self.bands.labels if self.bands is not None else tuple(map(str, self.levels or ()))
+        if self.missing and MISSING not in labels:
+            labels = (*labels, MISSING)
         if isinstance(column, Levels):
-            labels = [*column.levels, MISSING]  # the code of a missing value, -1, picks the last
-            written += [
-                ((column.codes == code).astype(np.float64), f"{name}[{labels[code]}]", k)
-                for code in np.unique(column.codes)
+            return Grouping(self.name, labels, self._places(column, labels))
+        assert self.bands is not None
+        lost = np.isnan(column.astype(np.float64))
+        codes = self.bands.codes(column)
+        return Grouping(self.name, labels, np.where(lost, len(labels) - 1, codes))
+
+    def _places(self, column: Levels, labels: Sequence[str]) -> Integers:
+        """Return the group of every row."""
+        places = {level: k for k, level in enumerate(self.levels or ())}
+        # The last place is that of the code −1, of missing values.
+        lost = labels.index(MISSING) if self.missing else -1
+        found = [*(places.get(level, -1) for level in column.levels), lost]
+        return np.array(found, dtype=np.intp)[column.codes]
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns that it is written out as."""
+        lost = [f"{self.name}[{MISSING}]"] if self.missing else []
+        if self.levels is None:
+            return [*lost, self.name]
+        return [*lost, *(f"{self.name}[{level}]" for level in self.levels)]
+
+    def columns(self, column: Column) -> list[Floats]:
+        """Write rows out; a value that is missing comes first."""
+        if isinstance(column, Levels):
+            codes = column.recode(self.levels or ()).codes
+            first = -1 if self.missing else 0
+            return [
+                (codes == code).astype(np.float64) for code in range(first, len(self.levels or ()))
             ]
-            continue
         values = column.astype(np.float64)
+        if not self.missing:
+            return [values]
         lost = np.isnan(values)
-        if lost.any():
-            mean = values[~lost].mean() if not lost.all() else 0.0
-            written.append((lost.astype(np.float64), f"{name}[{MISSING}]", k))
-            values = np.where(lost, mean, values)
-        written.append((values, name, k))
-    columns, names, owners = zip(*written, strict=True)
-    return np.column_stack(columns), names, owners
+        return [lost.astype(np.float64), np.where(lost, self.mean, values)]
 
 
-def _grouping(table: Table, k: int, weight: Floats, bins: int) -> Grouping:
+def attributes_of(table: Table, weight: Floats, bins: int = BINS) -> list[Attribute]:
+    """Say how every column becomes groups and columns, of rows in memory."""
+    found = []
+    for k in range(table.shape[1]):
+        attribute, column = _present(table, k), table.column(k)
+        if not isinstance(column, Levels):
+            numbers = column.astype(np.float64)
+            _require_finite(attribute.name, numbers)
+            there = ~np.isnan(numbers)
+            bands = Bands.of(column[there], weight[there], bins)
+            attribute = replace(attribute, bands=bands)
+        found.append(attribute)
+    return found
+
+
+def _present(table: Table, k: int) -> Attribute:
+    """Say which levels a column has, and whether values are missing."""
     name, column = table.label(k), table.column(k)
     if isinstance(column, Levels):
-        there = column.codes >= 0
-        present, codes = np.unique(column.codes[there], return_inverse=True)
-        labels = tuple(str(column.levels[code]) for code in present)
-    else:
-        numbers = column.astype(np.float64)
-        if np.isinf(numbers).any():
-            raise ValueError(
-                f"sensitive attribute {name!r} contains infinity; drop those rows, or correct them."
-            )
-        there = ~np.isnan(numbers)
-        cut = Bands.of(column[there], weight[there], bins)
-        labels, codes = cut.labels, cut.codes(column[there])
-    return Grouping(name, *_with_missing(labels, codes, there))
+        present = np.unique(column.codes)
+        levels = tuple(column.levels[code] for code in present[present >= 0])
+        return Attribute(name, levels, bool((present < 0).any()))
+    values = column.astype(np.float64)
+    lost = np.isnan(values)
+    mean = float(values[~lost].mean()) if lost.any() and not lost.all() else 0.0
+    return Attribute(name, None, bool(lost.any()), mean)
 
 
-def _with_missing(
-    labels: tuple[str, ...], codes: Integers, there: Booleans
-) -> tuple[tuple[str, ...], Integers]:
-    """Put rows without a value into a group of their own, after those of the other rows."""
-    if there.all():
-        return labels, codes
-    if MISSING not in labels:
-        labels = (*labels, MISSING)
-    found = np.full(len(there), labels.index(MISSING), dtype=np.intp)
-    found[there] = codes
-    return labels, found
+def _require_finite(name: str, numbers: Floats) -> None:
+    if np.isinf(numbers).any():
+        raise ValueError(
+            f"sensitive attribute {name!r} contains infinity; drop those rows, or correct them."
+        )
 
 
 def encoded_groupings(
@@ -205,12 +253,24 @@ def _banded(name: str, values: Floats, weight: Floats, bands: Bands | None) -> G
     return Grouping(name, bands.labels, bands.codes(values))
 
 
-def crossing(parts: Sequence[Grouping]) -> Grouping:
-    """Partition the rows by several attributes together; combinations without rows are left out."""
+def crossing(parts: Sequence[Grouping], *, every_cell: bool = False) -> Grouping:
+    """Partition the rows by several attributes together.
+
+    Combinations without rows are left out, unless other batches may have rows of `every_cell`.
+    """
     codes, labels = parts[0].codes, parts[0].labels
     for part in parts[1:]:  # two at a time, so that codes stay small
-        cells, codes = np.unique(codes * len(part.labels) + part.codes, return_inverse=True)
-        pairs = (divmod(cell, len(part.labels)) for cell in cells.tolist())
+        codes, size = codes * len(part.labels) + part.codes, len(labels) * len(part.labels)
+        cells: Sequence[int] = range(size)
+        if not every_cell:
+            found, codes = np.unique(codes, return_inverse=True)
+            cells = found.tolist()
+        elif size > MAX_CROSSED_GROUPS:
+            raise ValueError(
+                f"attributes crossed make more than {MAX_CROSSED_GROUPS:,} groups; leave "
+                "intersections out, or name fewer attributes as sensitive."
+            )
+        pairs = (divmod(cell, len(part.labels)) for cell in cells)
         labels = tuple(f"{labels[first]} × {part.labels[second]}" for first, second in pairs)
     return Grouping(" × ".join(part.attribute for part in parts), labels, codes)
 

@@ -23,11 +23,61 @@ Kind = Literal["regression", "classification"]
 GivenKind = Kind | Literal["amounts"]
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """Responses and predictions as numbers, without the rows of zero weight."""
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """How responses and predictions are read, which all rows together decide."""
 
     kind: Kind  # what the numbers are
+    positive: Any  # label of the positive class; None for regression
+    threshold: float | None  # what scores are compared with
+    favorable: Favorable  # the outcome that people want
+    labels: bool = False  # whether classes were predicted, not scores
+    # Share or number of rows that are selected, whatever their score.
+    top: float | int | None = None
+    of_times: bool = False  # whether scores are linear predictors of times
+    # Whether means have ratios: numbers that are positive by their nature, such as counts.
+    amounts: bool = False
+
+    @property
+    def ranks(self) -> bool:
+        """Whether scores rank rows of classes."""
+        return self.kind == "classification" and not self.labels
+
+    def outcomes(
+        self,
+        response: NDArray[Any] | None,
+        predicted: NDArray[Any],
+        weight: Floats,
+        *,
+        exposure: Floats | None = None,
+        keep: Any = slice(None),
+    ) -> Outcomes:
+        """Read rows: responses, and one predicted number or label for each."""
+        score, truth = predicted, response
+        if self.kind == "classification":
+            score = predicted == self.positive if self.labels else predicted
+            truth = None if response is None else response == self.positive
+        score = score.astype(np.float64)
+        truth = None if truth is None else truth.astype(np.float64)
+        if exposure is not None:
+            score, weight = score / exposure, weight * exposure
+            truth = None if truth is None else truth / exposure
+        selected = select(score, weight, self.threshold, self.top, high=self.favorable.high)
+        return Outcomes(
+            **{name: getattr(self, name) for name in Decided.__dataclass_fields__},
+            response=truth,
+            score=score,
+            selected=selected,
+            weight=weight,
+            keep=keep,
+            exposure=exposure,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes(Decided):
+    """Responses and predictions as numbers, without the rows of zero weight."""
+
     # The response; 1 for the positive class and 0 for the others, of shape (n,).
     response: Floats | None
     # Predicted number, or probability of the positive class (1 or 0 if labels were
@@ -38,17 +88,8 @@ class Outcomes:
     selected: Booleans | None
     weight: Floats  # weights, ones if none were given, of shape (n,)
     keep: Any  # which of the given rows these are (ndarray of int or slice)
-    positive: Any  # label of the positive class; None for regression
-    threshold: float | None  # what scores are compared with
-    favorable: Favorable  # the outcome that people want
-    labels: bool = False  # whether classes were predicted, not scores
-    # Share or number of rows that are selected, whatever their score.
-    top: float | int | None = None
     survival: PredictedSurvival | None = None  # of times
     exposure: Floats | None = None  # what weights have as a factor, of rates, of shape (n,)
-    of_times: bool = False  # whether scores are linear predictors of times
-    # Whether means have ratios: numbers that are positive by their nature, such as counts.
-    amounts: bool = False
 
     @property
     def row_weight(self) -> Floats:
@@ -82,61 +123,82 @@ def read_outcomes(
     exposure: Any = None,
 ) -> Outcomes:
     """Read what an audit compares; see `audit` for the parameters."""
+    weight = weights(sample_weight, n_rows)
+    keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
+    weight = np.ones(n_rows) if weight is None else weight[keep]
+    response = None if y_true is None else vector_of(y_true, n_rows, "y_true", keep)
+    classes = None if response is None else np.unique(response)
+    columns, named = _probabilities(y_pred), positive
+    if columns is not None:
+        positive, place = column_of(columns.shape[1], classes, positive, favorable)
+        y_pred = columns[:, place]
+    predicted = vector_of(y_pred, n_rows, "y_pred", keep)
+    if columns is None:
+        positive = _check_classes(predicted, classes, named, favorable)
+    decided = decide(
+        response,
+        predicted,
+        name_of(y_true),
+        threshold=threshold,
+        positive=positive,
+        favorable=favorable,
+        kind=kind,
+        top=top,
+        rates=exposure is not None,
+    )
+    if exposure is not None:
+        exposure = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
+    return decided.outcomes(response, predicted, weight, exposure=exposure, keep=keep)
+
+
+def decide(
+    response: NDArray[Any] | None,
+    predicted: NDArray[Any],
+    name: str,
+    *,
+    threshold: float | None,
+    positive: Any,
+    favorable: Any,
+    kind: GivenKind | None,
+    top: Any,
+    rates: bool,
+) -> Decided:
+    """Say how responses and one prediction for each row are read; see `audit` for parameters.
+
+    `name` is that of the response, and `rates` says whether rows have exposures.
+    """
     top, threshold = check_top(top), check_finite("threshold", threshold)
     if top is not None and threshold is not None:
         raise two_rules(threshold, top)
     if kind is not None:
         check_option("kind", kind, ("regression", "classification", "amounts"))
     asked, kind = kind, "regression" if kind == "amounts" else kind
-    if exposure is not None:
+    if rates:
         kind = _kind_of_rates(kind)
-    weight = weights(sample_weight, n_rows)
-    keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
-    weight = np.ones(n_rows) if weight is None else weight[keep]
-    response = None if y_true is None else _vector(y_true, n_rows, "y_true", keep)
-    classes = None if response is None else np.unique(response)
-    predicted, positive = _predicted(y_pred, n_rows, keep, classes, positive, favorable)
-    kind, labels = kind or _kind_of(response, predicted, positive), False
-    amounts = False
+    kind = kind or _kind_of(response, predicted, positive)
     if kind == "regression":
-        wanted = favorable_outcome(favorable, name_of(y_true))
+        wanted = favorable_outcome(favorable, name)
         _require_numbers(y_true=response, y_pred=predicted)
-        score, truth, positive = predicted.astype(np.float64), response, None
-        by_nature = asked == "amounts" or exposure is not None
-        amounts = by_nature or (asked is None and counts(response))
-        amounts &= nowhere_negative(score, truth)
+        amounts = asked == "amounts" or rates or (asked is None and counts(response))
+        amounts &= nowhere_negative(predicted, response)
         if asked == "amounts" and not amounts:
             raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
-        if exposure is not None:
-            exposure = e = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
-            score, truth, weight = score / e, None if truth is None else truth / e, weight * e
-    else:
-        positive, labels = _positive(predicted, positive, classes)
-        known = () if classes is None else classes.tolist()
-        wanted = favorable_outcome(favorable, name_of(y_true), positive, known)
-        if labels and top is not None:
-            raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
-        # Scores whose top is selected need not be probabilities.
-        score, level = _score(predicted, threshold if top is None else 0.0, positive, labels)
-        threshold = level if top is None else None
-        truth = None if response is None else response == positive
-    truth = None if truth is None else truth.astype(np.float64)
-    selected = select(score, weight, threshold, top, high=wanted.high)
-    return Outcomes(
-        kind,
-        truth,
-        score,
-        selected,
-        weight,
-        keep,
-        positive,
-        threshold,
-        wanted,
-        labels,
-        top,
-        exposure=exposure,
-        amounts=amounts,
-    )
+        return Decided(
+            kind=kind, positive=None, threshold=threshold, favorable=wanted, top=top,
+            amounts=amounts,
+        )  # fmt: skip
+    classes = None if response is None else np.unique(response)
+    positive, labels = _positive(predicted, positive, classes)
+    known = () if classes is None else classes.tolist()
+    wanted = favorable_outcome(favorable, name, positive, known)
+    if labels and top is not None:
+        raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
+    # Scores whose top is selected need not be probabilities.
+    level = _threshold(predicted, threshold if top is None else 0.0, labels=labels)
+    return Decided(
+        kind=kind, positive=positive, threshold=level if top is None else None, favorable=wanted,
+        labels=labels, top=top,
+    )  # fmt: skip
 
 
 def counts(response: NDArray[Any] | None) -> bool:
@@ -156,29 +218,27 @@ def read_times(
 
     `rules` are `threshold`, `top` and `favorable`.
     """
-    top, threshold = check_top(rules["top"]), check_finite("threshold", rules["threshold"])
-    if top is not None and threshold is not None:
-        raise two_rules(threshold, top)
     weight = weights(sample_weight, n_rows)
     keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
     weight = np.ones(n_rows) if weight is None else weight[keep]
-    score = _vector(y_pred, n_rows, "y_pred", keep).astype(np.float64)
-    wanted = favorable_outcome(rules["favorable"], score="hazard")
-    known = None if survival is None else _predicted_survival(y_true, survival, n_rows, keep)
-    selected = select(score, weight, threshold, top, high=wanted.high)
-    return Outcomes(
-        "regression",
-        None,
-        score,
-        selected,
-        weight,
-        keep,
-        None,
-        threshold,
-        wanted,
-        False,
-        top,
-        known,
+    score = vector_of(y_pred, n_rows, "y_pred", keep)
+    outcomes = decide_of_times(**rules).outcomes(None, score, weight, keep=keep)
+    if survival is None:
+        return outcomes
+    return replace(outcomes, survival=_predicted_survival(y_true, survival, n_rows, keep))
+
+
+def decide_of_times(*, threshold: Any, top: Any, favorable: Any) -> Decided:
+    """Say how log hazard ratios are read."""
+    top, threshold = check_top(top), check_finite("threshold", threshold)
+    if top is not None and threshold is not None:
+        raise two_rules(threshold, top)
+    return Decided(
+        kind="regression",
+        positive=None,
+        threshold=threshold,
+        favorable=favorable_outcome(favorable, score="hazard"),
+        top=top,
         of_times=True,
     )
 
@@ -227,29 +287,18 @@ def two_columns(values: Any) -> Floats | None:
     return array.astype(np.float64) if numbers else None
 
 
-def _predicted(
-    y_pred: Any, n_rows: int, keep: Any, classes: NDArray[Any] | None, positive: Any, favorable: Any
-) -> tuple[NDArray[Any], Any]:
-    """Read one prediction per row, and the class that it is of if that is known by now."""
-    named = positive
-    if positive is None and classes is not None and len(classes) > 2:
-        positive = find_label(favorable, classes.tolist())
-    columns = _probabilities(y_pred)
-    if columns is None:
-        vector = _vector(y_pred, n_rows, "y_pred", keep)
-        _check_classes(vector, classes, named)
-        return vector, positive
-    if positive is None and classes is not None:
-        positive = _second(classes)
-    return _of_positive(columns, n_rows, classes, positive, keep), positive
+def _check_classes(
+    predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any, favorable: Any
+) -> Any:
+    """Refuse two spellings of one class, and warn if several count together as the other one.
 
-
-def _check_classes(predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any) -> None:
-    """Refuse two spellings of one class, and warn if several count together as the other one."""
+    Returns the positive class, which `favorable` may name if there are several.
+    """
     if classes is None or len(classes) < 3:
-        return
+        return positive
+    found = find_label(favorable, classes.tolist()) if positive is None else positive
     if positive is None and classes.dtype.kind in "buif":  # or these are numbers
-        return
+        return found
     spelled: dict[str, str] = {}
     for label in classes.tolist():
         plain = str(label).strip().casefold()
@@ -266,6 +315,7 @@ def _check_classes(predicted: NDArray[Any], classes: NDArray[Any] | None, positi
             f"{positive!r}.",
             DataWarning,
         )
+    return found
 
 
 def _kind_of_rates(kind: Kind | None) -> Kind:
@@ -305,27 +355,25 @@ def _positive(
     return positive, labels
 
 
-def _score(
-    predicted: NDArray[Any], threshold: float | None, positive: Any, labels: bool
-) -> tuple[Floats, float]:
-    """Return probabilities of the positive class, and what they are compared with."""
+def _threshold(predicted: NDArray[Any], threshold: float | None, *, labels: bool) -> float:
+    """Return what probabilities of the positive class are compared with."""
     numeric = predicted.dtype.kind in "buif"
     if labels:
         if threshold is not None and not numeric:
             raise ValueError("y_pred holds labels, so threshold does not apply; omit it.")
-        return (predicted == positive).astype(np.float64), 0.5
+        return 0.5
     if not numeric:
         raise ValueError(
             f"y_pred holds {predicted[0]!r}, which is not a class of y_true; pass probabilities "
             "or labels of the same kind as y_true."
         )
-    score = predicted.astype(np.float64)
-    if threshold is None and (score.min() < 0.0 or score.max() > 1.0):
+    low, high = float(predicted.min()), float(predicted.max())
+    if threshold is None and (low < 0.0 or high > 1.0):
         raise ValueError(
-            f"y_pred ranges from {score.min():g} to {score.max():g}, but y_true has two classes: "
+            f"y_pred ranges from {low:g} to {high:g}, but y_true has two classes: "
             "pass probabilities, or for other scores threshold=…, or kind='regression'."
         )
-    return score, 0.5 if threshold is None else threshold
+    return 0.5 if threshold is None else threshold
 
 
 def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
@@ -389,30 +437,35 @@ def class_probabilities(y_true: Any, y_pred: Any, outcomes: Outcomes) -> dict[st
     columns = _probabilities(y_pred)
     if columns is None:
         return {}
-    classes = np.unique(_vector(y_true, len(columns), "y_true", outcomes.keep))
+    classes = np.unique(vector_of(y_true, len(columns), "y_true", outcomes.keep))
     return dict(zip(map(str, classes.tolist()), columns[outcomes.keep].T, strict=True))
 
 
-def _of_positive(
-    columns: Floats, n_rows: int, classes: NDArray[Any] | None, positive: Any, keep: Any
-) -> Floats:
-    """Pick the column of the positive class; columns are in the order of the sorted classes."""
-    k = columns.shape[1]
-    if classes is None or len(classes) != k:
+def column_of(
+    width: int, classes: NDArray[Any] | None, positive: Any, favorable: Any
+) -> tuple[Any, int]:
+    """Return the positive class, and which column of probabilities it has.
+
+    Columns are in the order of the sorted classes.
+    """
+    if positive is None and classes is not None:
+        several = len(classes) > 2
+        positive = find_label(favorable, classes.tolist()) if several else None
+        positive = _second(classes) if positive is None else positive
+    if classes is None or len(classes) != width:
         there = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
         raise ValueError(
-            f"y_pred has {k} columns but there are {there}; pass the column of the class "
+            f"y_pred has {width} columns but there are {there}; pass the column of the class "
             "the audit is about, as a vector."
         )
     if positive not in classes.tolist():
         raise ValueError(
             f"positive={positive!r} is not a class of y_true: {listed(classes.tolist())}."
         )
-    column = columns[:, int(np.flatnonzero(classes == positive)[0])]
-    return _vector(column, n_rows, "y_pred", keep)
+    return positive, int(np.flatnonzero(classes == positive)[0])
 
 
-def _vector(values: Any, n_rows: int, argument: str, keep: Any) -> NDArray[Any]:
+def vector_of(values: Any, n_rows: int, argument: str, keep: Any) -> NDArray[Any]:
     """Read labels or finite numbers, one per row; only those of the rows kept matter."""
     vector = one_per_row(values, n_rows, argument)[keep]
     if vector.dtype.kind not in "buif":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Booleans, Floats
 from fairridge.metrics.distances import SortedScores
 from fairridge.metrics.intervals import UNDEFINED, Estimate, effective_size
 
@@ -41,6 +41,26 @@ UNRANKED = Ranking()
 
 
 def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float) -> Ranking:
+    """Measure how well scores rank rows; see `ranked`."""
+    if positive.all() or not positive.any():
+        return UNRANKED
+    places = SortedScores(score, weight).places
+    of_positive, of_negative = (
+        np.bincount(places, weights=weight * rows).astype(np.float64)
+        for rows in (positive, ~positive)
+    )
+    sizes = [effective_size(weight[rows]) for rows in (positive, ~positive)]
+    return ranked(of_positive, of_negative, *sizes, confidence=confidence)
+
+
+def ranked(
+    of_positive: Floats,
+    of_negative: Floats,
+    n_positive: float,
+    n_negative: float,
+    *,
+    confidence: float,
+) -> Ranking:
     """Measure how well scores rank, with DeLong's interval for the AUC on the logit scale.
 
     With v the share of rows of the other class that a row is ranked right
@@ -48,16 +68,26 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
     variance the sum of those of both means (DeLong, DeLong and Clarke-Pearson
     1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1,
     or of a single row of a class, has no interval.
+
+    Parameters
+    ----------
+    of_positive, of_negative : ndarray of shape (m,)
+        Weights of both classes at every score, from the lowest on.
+    n_positive, n_negative : float
+        Effective numbers of rows.
+    confidence : float
+        Level of the interval.
     """
-    if positive.all() or not positive.any():
+    total, others = float(of_positive.sum()), float(of_negative.sum())
+    if not (total > 0.0 and others > 0.0):
         return UNRANKED
-    ordered = SortedScores(score, weight)
-    separation = ordered.between(positive, ~positive).kolmogorov_smirnov
-    placements = _placements(positive, ordered.places, weight)
+    up_to, up_to_others = np.cumsum(of_positive), np.cumsum(of_negative)
+    separation = min(float(np.abs(up_to / total - up_to_others / others).max()), 1.0)
+    above = 1.0 - (up_to - 0.5 * of_positive) / total
+    below = (up_to_others - 0.5 * of_negative) / others
     variance, area = 0.0, 0.0
-    for rows in (positive, ~positive):
-        v, w = placements[rows], weight[rows]
-        n, area = effective_size(w), float(np.average(v, weights=w))
+    for v, w, n in ((below, of_positive, n_positive), (above, of_negative, n_negative)):
+        area = float(np.average(v, weights=w))
         spread = float(np.average((v - area) ** 2, weights=w))
         variance += spread / (n - 1.0) if n > 1.0 + 1e-9 else float("nan")
     if not 0.0 < area < 1.0 or not variance > 0.0:
@@ -65,15 +95,3 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
     half = float(ndtri(0.5 + confidence / 2.0)) * np.sqrt(variance) / (area * (1.0 - area))
     low, high = (float(expit(logit(area) + sign * half)) for sign in (-1.0, 1.0))
     return Ranking(Estimate(area, low, high), separation)
-
-
-def _placements(positive: Booleans, codes: Integers, weight: Floats) -> Floats:
-    """Return the share of the other class that each row is ranked right against.
-
-    `codes` say which of the distinct scores each row has.
-    """
-    of_positive = np.bincount(codes, weights=weight * positive)
-    of_negative = np.bincount(codes, weights=weight * ~positive)
-    below = (np.cumsum(of_negative) - 0.5 * of_negative) / of_negative.sum()
-    above = 1.0 - (np.cumsum(of_positive) - 0.5 * of_positive) / of_positive.sum()
-    return np.asarray(np.where(positive, below[codes], above[codes]))

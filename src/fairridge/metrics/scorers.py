@@ -173,7 +173,7 @@ class FairnessScorer(BaseEstimator):
 def _columns(S: Table, crossed: Crossed) -> Floats:
     """Write S out, with the products of intersections if there are any."""
     if not crossed:
-        return indicator_columns(S)[0]
+        return indicator_columns(S)
     places = range(S.shape[1])
     encoding = encode_columns(S, places, missing="level").with_intersections(crossed)
     return dense_columns(encoding.pieces(S, places, "error"), encoding.names)

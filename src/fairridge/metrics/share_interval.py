@@ -11,37 +11,29 @@ equally spread in all groups, and rows may have weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, ncx2, norm
 
 from fairridge._typing import Floats
+from fairridge.engines import Moments
+from fairridge.fairness.means import RESIDUAL_TOLERANCE
 from fairridge.inference.scores import ExplainedScores
-from fairridge.metrics.dependence_shares import sensitive_span
+from fairridge.metrics.batches import Sums
 from fairridge.metrics.intervals import Estimate, mean_interval
-from fairridge.solvers.spectrum import COLLINEARITY_TOLERANCE
+from fairridge.solvers.spectrum import whitening
 
 # Beyond this noncentrality the root is normal to all digits that matter.
 NORMAL_NONCENTRALITY = 1e4
+# Share of a variance that S leaves which is rounding.
+NOTHING_LEFT = 1e-12
 
 
 # Scores, and the weights of the rows among which they count, of shapes (n, k) and (n,).
 Judged = tuple[Floats, Floats]
-
-
-def share_interval(predicted: Floats, span: Floats, weight: Floats, confidence: float) -> Estimate:
-    """Return R² of predictions on S with its interval, over several columns together.
-
-    R² itself is that of the rows, not adjusted for chance. It has no interval
-    if S explains everything or has as many columns as there are rows. `span` has
-    independent columns with the span of S, as `sensitive_span` returns them.
-    """
-    shifted = predicted - predicted[:1]  # constant columns come out as exactly zero
-    centered = shifted - np.average(shifted, axis=0, weights=weight)
-    total = float(weight.sum())
-    return _estimated([(span * np.sqrt(total), centered, weight / total)], 1, confidence)[0]
 
 
 def explained_share(
@@ -51,18 +43,138 @@ def explained_share(
 
     Scores count among rows of positive weight, which differ between the entries: explained and
     whole variances are added over these. Given C, scores and S are residuals on [1, C], whose
-    estimation moves the share by squares of errors only.
+    estimation moves the share by squares of errors only. R² itself is that of the rows. It has no
+    interval if S explains everything or has as many columns as there are rows.
     """
-    total = sum(float(weight.sum()) for _, weight in judged)
-    parts = []
+    regressions = Regressions.of(moments_of(judged, S, C), S.shape[1], C.shape[1])
+    return regressions.estimate(regressions.sums(judged, S, C), confidence)
+
+
+def moments_of(judged: Sequence[Judged], S: Floats, C: Floats) -> Sums:
+    """Return the moments of [C, S, scores] among the rows of every entry; of batches they add."""
+    return Sums({k: moments_of_columns(*part) for k, part in enumerate(_parts(judged, S, C))})
+
+
+def _parts(judged: Sequence[Judged], S: Floats, C: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Yield [C, S, scores] and weights of the rows of positive weight of every entry."""
     for values, weight in judged:
-        used = weight > 0.0
-        part = weight[used] / total
-        both = np.hstack([S[used], values[used] - values[used][:1]])
-        both = left_by(C[used], both, part)
-        q = S.shape[1]
-        parts.append((sensitive_span(both[:, :q], part), both[:, q:], part))
-    return _estimated(parts, 1 + C.shape[1], confidence)
+        columns, used = np.hstack([C, S, values]), weight > 0.0
+        yield (columns, weight) if used.all() else (columns[used], weight[used])
+
+
+def moments_of_columns(columns: Floats, weight: Floats) -> Moments | None:
+    """Return the moments of columns; from a row on, so that constants have exactly no variance."""
+    if not len(columns):
+        return None
+    total = float(weight.sum())
+    shifted = columns - columns[0]
+    mean = weight @ shifted / total
+    shifted -= mean
+    scatter = (shifted * weight[:, None]).T @ shifted
+    return Moments(len(columns), total, columns[0] + mean, scatter)
+
+
+@dataclass(frozen=True)
+class ShareSums:
+    """What the share of some rows and its variance are made of; those of other rows add."""
+
+    n_rows: int
+    explained: float  # Σ w h²
+    left: float  # Σ w e²
+    covariance: Floats  # Σ w²φφᵀ of influences φ
+
+    def __add__(self, other: ShareSums) -> ShareSums:
+        return ShareSums(
+            self.n_rows + other.n_rows,
+            self.explained + other.explained,
+            self.left + other.left,
+            self.covariance + other.covariance,
+        )
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A regression of scores on S, both less what controls explain: maps of [C, S, scores]."""
+
+    center: Floats  # means of [C, S, scores]
+    to_sensitive: Floats  # to orthonormal columns s of S, of shape (width, rank)
+    to_scores: Floats  # to scores, of shape (width, k)
+    slopes: Floats  # of scores on s, of shape (rank, k)
+    whole: float  # variance of the scores, summed over these
+
+    @classmethod
+    def of(cls, moments: Moments, total: float, q: int, c: int) -> Regression:
+        """Regress scores by their moments; those of all entries weigh so much together."""
+        covariance = moments.scatter / total
+        maps, _ = maps_given(covariance, c)
+        of_sensitive, of_scores = maps[:q], maps[q:]
+        of_sensitive = whitening(of_sensitive @ covariance @ of_sensitive.T) @ of_sensitive
+        slopes = of_sensitive @ covariance @ of_scores.T
+        whole = float(((of_scores @ covariance) * of_scores).sum())
+        return cls(moments.mean, of_sensitive.T, of_scores.T, slopes, whole)
+
+    @property
+    def explained(self) -> float:
+        """The variance of scores that S explains."""
+        return float((self.slopes**2).sum())
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """Regressions of scores on S among the rows of several entries, which share one R²."""
+
+    each: tuple[Regression, ...]
+    places: tuple[int, ...]  # entries that have rows
+    total: float  # weight of all rows
+    n_controls: int
+
+    @classmethod
+    def of(cls, moments: Sums, q: int, c: int) -> Regressions:
+        """Regress scores by the moments of all rows."""
+        known = {k: part for k, part in moments.parts.items() if part is not None}
+        total = sum(part.weight for part in known.values())
+        each = tuple(Regression.of(part, total, q, c) for part in known.values())
+        return cls(each, tuple(known), total, c)
+
+    def sums(self, judged: Sequence[Judged], S: Floats, C: Floats) -> ShareSums:
+        """Sum squares of scores and of influences over rows."""
+        N = sum(one.explained for one in self.each)
+        center = np.array([N, sum(one.whole for one in self.each) - N])
+        size = sum(one.slopes.size for one in self.each)
+        covariance, start = np.zeros((size + 2, size + 2)), 0
+        n_rows, squares = 0, np.zeros(2)
+        parts = list(_parts(judged, S, C))
+        for one, place in zip(self.each, self.places, strict=True):
+            columns, weight = parts[place]
+            rows, w = columns - one.center, weight / self.total
+            s = rows @ one.to_sensitive
+            h = s @ one.slopes
+            e = rows @ one.to_scores - h
+            both = np.column_stack([(h**2).sum(axis=1), (e**2).sum(axis=1)])
+            n_rows, squares = n_rows + len(rows), squares + w @ both
+            influence = [s * e[:, [k]] for k in range(e.shape[1])]
+            weighted = np.hstack([*influence, both - center]) * w[:, None]
+            # Slopes of entries move apart, the last two together.
+            stop = start + one.slopes.size
+            own = np.ix_([*range(start, stop), -2, -1], [*range(start, stop), -2, -1])
+            covariance[own] += weighted.T @ weighted
+            start = stop
+        return ShareSums(n_rows, float(squares[0]), float(squares[1]), covariance)
+
+    def estimate(self, sums: ShareSums, confidence: float) -> tuple[Estimate, float]:
+        """Return the share with its interval, and the same adjusted for chance."""
+        N, T, n = sums.explained, sums.left, sums.n_rows
+        columns = sum(len(one.slopes) for one in self.each)
+        if columns == 0 or N + T == 0.0:
+            return Estimate(0.0), 0.0
+        lost = (1 + self.n_controls) * len(self.each)
+        value, free = N / (N + T), n - lost - columns
+        if free <= 0 or T <= NOTHING_LEFT * (N + T):
+            return Estimate(value), value if free > 0 else np.nan
+        slopes = np.concatenate([one.slopes.T.ravel() for one in self.each])
+        scores = ExplainedScores(slopes, T, sums.covariance * n / free)
+        low, high = (odds / (1.0 + odds) for odds in _odds(scores, confidence))
+        return Estimate(value, low, high), 1.0 - (1.0 - value) * (n - lost) / free
 
 
 def loss_share(losses: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -80,61 +192,17 @@ def loss_share(losses: Floats, weight: Floats, confidence: float) -> Estimate:
     return Estimate(share, share + error.low - error.value, share + error.high - error.value)
 
 
-def left_by(C: Floats, columns: Floats, weight: Floats) -> Floats:
-    """Return what a constant and C leave of columns, under weights."""
-    centered = columns - np.average(columns, axis=0, weights=weight)
-    if not C.shape[1]:
-        return centered
-    span = sensitive_span(C, weight)
-    left = centered - span @ (span.T @ (weight[:, None] * centered))
+def maps_given(covariance: Floats, c: int) -> tuple[Floats, int]:
+    """Return maps of columns to what the first c of them leave of the others, and their rank."""
+    maps = np.eye(len(covariance))[c:]
+    if not c:
+        return maps, 0
+    of_controls = whitening(covariance[:c, :c]) @ np.eye(c, len(covariance))
+    maps = maps - (maps @ covariance @ of_controls.T) @ of_controls
+    left = ((maps @ covariance) * maps).sum(axis=1)
     # What is left of a combination of controls is rounding.
-    size = np.sqrt(weight @ centered**2)
-    gone = np.sqrt(weight @ left**2) <= COLLINEARITY_TOLERANCE * size
-    return np.where(gone, 0.0, left)
-
-
-def _estimated(
-    parts: Sequence[tuple[Floats, Floats, Floats]], lost: int, confidence: float
-) -> tuple[Estimate, float]:
-    """Return a share, with its interval, from orthonormal S, scores and weights of parts."""
-    slopes = [s.T @ (w[:, None] * f) for s, f, w in parts]
-    explained = [s @ b for (s, _, _), b in zip(parts, slopes, strict=True)]
-    rest = [f - h for (_, f, _), h in zip(parts, explained, strict=True)]
-    weights = [w for _, _, w in parts]
-    N = sum(float((w @ h**2).sum()) for w, h in zip(weights, explained, strict=True))
-    T = sum(float((w @ e**2).sum()) for w, e in zip(weights, rest, strict=True))
-    n, columns = sum(map(len, weights)), sum(s.shape[1] for s, _, _ in parts)
-    if columns == 0 or N + T == 0.0:
-        return Estimate(0.0), 0.0
-    value, free = N / (N + T), n - lost * len(parts) - columns
-    if free <= 0 or T <= 1e-12 * (N + T):
-        return Estimate(value), value if free > 0 else np.nan
-    influence = [
-        np.hstack([*(s * e[:, [k]] for k in range(e.shape[1])), _squares(h, N), _squares(e, T)])
-        * w[:, None]
-        for (s, _, w), h, e in zip(parts, explained, rest, strict=True)
-    ]
-    covariance = _covariance(influence) * n / free
-    scores = ExplainedScores(np.concatenate([b.T.ravel() for b in slopes]), T, covariance)
-    low, high = (odds / (1.0 + odds) for odds in _odds(scores, confidence))
-    return Estimate(value, low, high), 1.0 - (1.0 - value) * (n - lost * len(parts)) / free
-
-
-def _squares(scores: Floats, mean: float) -> Floats:
-    """Return squares, summed over columns, less their mean."""
-    return np.asarray((scores**2).sum(axis=1, keepdims=True) - mean)
-
-
-def _covariance(influence: Sequence[Floats]) -> Floats:
-    """Sum products of influences: slopes of other parts move apart, the last two together."""
-    widths = [part.shape[1] - 2 for part in influence]
-    size = sum(widths)
-    total, start = np.zeros((size + 2, size + 2)), 0
-    for part, width in zip(influence, widths, strict=True):
-        places = np.append(np.arange(start, start + width), [size, size + 1])
-        total[np.ix_(places, places)] += part.T @ part
-        start += width
-    return total
+    maps[left <= RESIDUAL_TOLERANCE * np.diag(covariance)[c:]] = 0.0
+    return maps, len(of_controls)
 
 
 def _odds(scores: ExplainedScores, confidence: float) -> tuple[float, float]:

@@ -11,18 +11,22 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
-from fairridge.metrics.audit import (
-    AuditedRows,
-    check_options,
-    compare_crossed,
-    compare_groups,
-)
+from fairridge.metrics.audit import check_options
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.batches import InMemory
+from fairridge.metrics.comparison import (
+    Asked,
+    AuditedColumns,
+    AuditedRows,
+    ComparedRows,
+    compare,
+    compare_crossed,
+)
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.groups import Grouping, crossing
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.learned_share import learned_share
-from fairridge.metrics.outcomes import Outcomes, nowhere_negative
+from fairridge.metrics.outcomes import Decided, Outcomes, nowhere_negative
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html import Crossed, Decisions, Sample
@@ -62,6 +66,7 @@ class DecisionRule:
 class Comparison:
     """How a report compares groups of its rows."""
 
+    columns: AuditedColumns  # how S is written out and grouped
     known: AuditedRows  # S written out, and its groups
     rule: DecisionRule
     small: int  # rows below which a group is small
@@ -71,8 +76,13 @@ class Comparison:
         """Find the groups of rows, and choose who counts as selected if the user did not say."""
         check_options(CONFIDENCE, options.bins, options.small)
         assert rows.attributes is not None
-        known = AuditedRows.of(rows.attributes, rows.mean_weight, bins=options.bins)
-        return cls(known, decision_rule(rows, response, options), int(options.small))
+        columns = AuditedColumns.of_table(rows.attributes, rows.mean_weight, bins=options.bins)
+        known = columns.rows(rows.attributes)
+        return cls(columns, known, decision_rule(rows, response, options), int(options.small))
+
+    def asked(self, decided: Decided, *, brief: bool = False) -> Asked:
+        """Say what is compared; in full at one bound only."""
+        return Asked(self.columns, decided, CONFIDENCE, self.small, brief=brief)
 
 
 def decision_rule(rows: ScoredRows, response: str, options: ReportSettings) -> DecisionRule:
@@ -179,7 +189,7 @@ def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Cro
     ]
     pairs = islice(combinations(case.known.partitions, 2), MAX_CROSSED_PAIRS)
     return tuple(
-        Crossed(*(compare_crossed(part, model, CONFIDENCE, case.small) for model in models))
+        Crossed(*(compare_crossed(part, model, case.asked(model)) for model in models))
         for part in map(crossing, pairs)
     )
 
@@ -199,8 +209,9 @@ def _decided(rule: DecisionRule, rows: ScoredRows) -> Booleans:
 
 
 def _audit(case: Comparison, rows: ScoredRows, selected: Booleans, k: int, *, brief: bool) -> Audit:
-    outcomes, nobody = _outcomes(case.rule, rows, selected, k), (None,) * len(case.known.partitions)
-    return compare_groups(case.known, outcomes, nobody, CONFIDENCE, (case.small, 0.0), brief=brief)
+    outcomes = _outcomes(case.rule, rows, selected, k)
+    compared = ComparedRows(case.known, outcomes)
+    return compare(InMemory(compared), case.asked(outcomes, brief=brief))
 
 
 def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) -> Outcomes:
@@ -208,15 +219,15 @@ def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) 
     classes, score = rows.classes is not None, rows.shown[:, k]
     response = (rows.codes == k).astype(np.float64) if classes else rows.numbers
     return Outcomes(
-        "classification" if classes else "regression",
-        response,
-        score,
-        selected[k] if rule.words else None,
-        rows.mean_weight,
-        slice(None),
-        1 if classes else None,
-        rule.threshold,
-        rule.favorable or Favorable("high", True, "high predictions"),
+        kind="classification" if classes else "regression",
+        response=response,
+        score=score,
+        selected=selected[k] if rule.words else None,
+        weight=rows.mean_weight,
+        keep=slice(None),
+        positive=1 if classes else None,
+        threshold=rule.threshold,
+        favorable=rule.favorable or Favorable("high", True, "high predictions"),
         top=rule.top,
         amounts=rows.amounts and nowhere_negative(score, response),
     )

@@ -1,0 +1,468 @@
+"""What an audit sums over rows, in two passes, and what it says of the sums.
+
+Rows in memory are one batch, so that rows in files have the numbers of the same rows in memory.
+Only what needs sorted scores, distances and rankings, comes from all rows in memory, and from
+bins of the scores otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, compress
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Table
+from fairridge.engines import Moments
+from fairridge.metrics.adjusted import AdjustedDifferences, crossed_columns
+from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
+from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.batches import Batches, InMemory, Sums
+from fairridge.metrics.distances import INCOMPARABLE, Distances, SortedScores, Spread
+from fairridge.metrics.group_measures import (
+    AttributeAudit,
+    CalibrationBin,
+    Correlation,
+    GroupMeasures,
+)
+from fairridge.metrics.group_sums import CalibrationSums, GroupSums, observed
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import (
+    BINS,
+    Attribute,
+    Grouping,
+    ValueWeights,
+    attributes_of,
+    crossing,
+    weighted_quantiles,
+    written_out,
+)
+from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.outcomes import Decided, Outcomes
+from fairridge.metrics.ranking import Ranking, ranking
+from fairridge.metrics.score_bins import BinnedScores
+from fairridge.metrics.score_errors import BinErrors
+from fairridge.metrics.share_interval import Judged, Regressions, moments_of, moments_of_columns
+
+CALIBRATION_BINS = 10
+
+
+@dataclass(frozen=True)
+class AuditedRows:
+    """Rows before anything is predicted of them: S, written out, and its groups."""
+
+    columns: Floats  # S as `written_out` gives it, of shape (n, q)
+    crossed: Floats  # the same with products of attributes, if intersections are groups
+    partitions: tuple[Grouping, ...]
+
+    @property
+    def parts(self) -> tuple[Grouping, ...]:
+        """All rows as one group, and the groups of every attribute."""
+        return (Grouping.everyone(len(self.columns)), *self.partitions)
+
+
+@dataclass(frozen=True)
+class AuditedColumns:
+    """How the sensitive attributes of rows become columns and groups."""
+
+    attributes: tuple[Attribute, ...]
+    names: tuple[str, ...]  # of the columns
+    owners: tuple[int, ...]  # the attributes that these belong to
+    intersections: bool = False  # whether attributes are crossed
+    backend: Any = None  # the frame library of tables
+
+    @classmethod
+    def of(
+        cls, attributes: Sequence[Attribute], *, intersections: bool = False, backend: Any = None
+    ) -> AuditedColumns:
+        """Name the columns of attributes."""
+        named = [(name, k) for k, one in enumerate(attributes) for name in one.column_names]
+        names, owners = zip(*named, strict=True)
+        return cls(tuple(attributes), names, owners, intersections, backend)
+
+    @classmethod
+    def of_table(
+        cls, table: Table, weight: Floats, *, bins: int = BINS, intersections: bool = False
+    ) -> AuditedColumns:
+        """Learn the groups of rows in memory."""
+        known = attributes_of(table, weight, bins)
+        return cls.of(known, intersections=intersections, backend=table.backend)
+
+    @property
+    def width(self) -> int:
+        """Columns with the products of attributes, if these are crossed."""
+        sizes = [self.owners.count(k) for k in range(len(self.attributes))]
+        products = prod(sizes) if self.intersections and len(sizes) > 1 else 0
+        return len(self.owners) + products
+
+    def rows(self, table: Table, *, every_cell: bool = False) -> AuditedRows:
+        """Write rows out, and group them; by `every_cell` of crossed attributes for batches."""
+        columns = written_out(self.attributes, table)
+        parts = [one.grouping(table.column(k)) for k, one in enumerate(self.attributes)]
+        crossed = columns
+        if self.intersections:
+            crossed = crossed_columns(columns, self.owners)
+            if len(parts) > 1:
+                parts.append(crossing(parts, every_cell=every_cell))
+        return AuditedRows(columns, crossed, tuple(parts))
+
+
+@dataclass(frozen=True)
+class ComparedRows:
+    """Rows with what was predicted of them."""
+
+    known: AuditedRows
+    outcomes: Outcomes
+    eta: Floats | None = None  # linear predictors, of shape (n, K)
+    classes: dict[str, Floats] = field(default_factory=dict)  # probabilities of several classes
+    controls: Floats | None = None  # written out, of shape (n, c)
+
+    @property
+    def judged(self) -> dict[Any, tuple[list[Judged], Floats]]:
+        """What S may explain, by name, with the weights of rows, and given which controls."""
+        outcomes, weight = self.outcomes, self.outcomes.weight
+        nothing = self.known.columns[:, :0]
+        several = [column[:, None] for column in self.classes.values()]
+        scores = np.hstack(several) if several else outcomes.score[:, None]
+        name = "eta_share" if outcomes.of_times else "means_share"
+        found: dict[Any, tuple[list[Judged], Floats]] = {name: ([(scores, weight)], nothing)}
+        if self.eta is not None:
+            found["eta_share"] = [(self.eta, outcomes.row_weight)], nothing
+        if self.controls is not None:
+            found["partial_r_squared"] = [(scores, weight)], self.controls
+        for label, column in zip(self.classes, several, strict=True):
+            found["class", label] = [(column, weight)], nothing
+        return found
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an audit is asked for."""
+
+    columns: AuditedColumns
+    decided: Decided
+    confidence: float
+    small: int  # rows below which a group is small
+    minimum_share: float = 0.0  # share of all rows below which it is, too
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    controls: tuple[str, ...] = ()
+    n_controls: int = 0  # columns that these are written out as
+    brief: bool = False
+
+
+# ------------------------------------------------------------------------ passes over rows
+
+
+def first_sums(rows: ComparedRows, *, brief: bool, binned: bool) -> Sums:
+    """Sum means and rates of groups, and moments; and weights of scores if these are binned."""
+    known, outcomes = rows.known, rows.outcomes
+    columns = np.column_stack([known.columns, outcomes.score])
+    sums: dict[Any, Any] = {
+        "groups": GroupSums.of(known.parts, outcomes, brief=brief),
+        "moments": moments_of_columns(columns, outcomes.weight),
+    }
+    if binned:
+        sums["scores"] = ValueWeights.of(outcomes.score, outcomes.weight)
+    if not brief:
+        of_shares = {
+            name: moments_of(judged, known.crossed, C) for name, (judged, C) in rows.judged.items()
+        }
+        sums["shares"] = Sums(of_shares)
+    if rows.controls is not None:
+        sums["adjusted"] = Sums({
+            k: AdjustedDifferences.moments(outcomes.score, part, rows.controls, outcomes.weight)
+            for k, part in enumerate(known.partitions)
+        })  # fmt: skip
+    return Sums(sums)
+
+
+@dataclass(frozen=True)
+class SecondPass:
+    """What rows are summed by once the sums of the first pass are known."""
+
+    brief: bool
+    tenths: Floats | None  # between which scores calibration is measured; None if it is not
+    bins: Floats | None  # the largest score of every bin; None of rows in memory
+    shares: dict[Any, Regressions]
+    adjusted: tuple[AdjustedDifferences, ...] = ()
+
+    @classmethod
+    def of(cls, first: Sums, scores: Floats, weight: Floats, asked: Asked) -> SecondPass:
+        """Prepare the second pass; `scores`, with their weights, are those of all rows."""
+        levels, brief = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS, asked.brief
+        calibrated = not brief and first["groups"].is_known("mean_response")
+        tenths = np.unique(weighted_quantiles(scores, weight, levels)) if calibrated else None
+        q, c = asked.columns.width, asked.n_controls
+        shares = {
+            name: Regressions.of(moments, q, c if name == "partial_r_squared" else 0)
+            for name, moments in (first["shares"].parts.items() if not brief else ())
+        }
+        binned = "scores" in first.parts
+        bins = BinnedScores.edges(scores, weight) if binned else None
+        each = first["adjusted"].parts.values() if c else ()
+        adjusted = tuple(AdjustedDifferences.of(moments, c) for moments in each)
+        return cls(brief, tenths, bins, shares, adjusted)
+
+    def __call__(self, rows: ComparedRows) -> Sums:
+        """Sum rows."""
+        known, outcomes, sums = rows.known, rows.outcomes, dict[Any, Any]()
+        if self.tenths is not None:
+            sums["calibration"] = Sums({
+                k: CalibrationSums.of(part, outcomes, self.tenths)
+                for k, part in enumerate(known.parts)
+            })  # fmt: skip
+        if self.bins is not None:
+            sums["bins"] = BinnedScores.of(known.parts, outcomes, self.bins)
+        if not self.brief:
+            judged = rows.judged
+            sums["shares"] = Sums({
+                name: regressions.sums(judged[name][0], known.crossed, judged[name][1])
+                for name, regressions in self.shares.items()
+            })  # fmt: skip
+        if rows.controls is not None:
+            sums["adjusted"] = Sums({
+                k: one.sums(outcomes.score, part, rows.controls, outcomes.weight)
+                for k, (one, part) in enumerate(zip(self.adjusted, known.partitions, strict=True))
+            })  # fmt: skip
+        return Sums(sums)
+
+
+# ------------------------------------------------------------------------ what the sums say
+
+
+def compare(batches: Batches, asked: Asked) -> Audit:
+    """Compare groups of `ComparedRows`; see `audit`.
+
+    A brief comparison leaves out what takes time and a report shows at one bound only, or
+    nowhere: how scores rank, calibration by tenth, what S explains, precision, errors, totals of
+    classes, and intervals of the lowest ratios.
+    """
+    rows = batches.rows if isinstance(batches, InMemory) else None
+    first = batches.sum(partial(first_sums, brief=asked.brief, binned=rows is None))
+    if rows is None:
+        scores = first["scores"].values, first["scores"].weights
+    else:
+        scores = rows.outcomes.score, rows.outcomes.weight
+    second_pass = SecondPass.of(first, *scores, asked)
+    second = batches.sum(second_pass)
+    groups = first["groups"].without_empty_groups()
+    references = _references(groups.rows, asked.reference)
+    sorted_: _Sorted | _Binned
+    if rows is None:
+        sorted_ = _Binned(second["bins"].groups(first["groups"].occupied), groups.rows)
+    else:
+        sorted_ = _Sorted(rows)
+    measured = _measured(groups, sorted_, second_pass, first, second, references, asked)
+    overall, *each = [measured[place] for place in groups.rows.places]
+    tenths, *calibration = _calibration(second, len(groups.rows.places), asked.confidence)
+    strongest, attribution = _dependence(first["moments"], asked)
+    decided = asked.decided
+    return Audit(
+        kind=decided.kind,
+        positive=decided.positive,
+        favorable=decided.favorable,
+        threshold=decided.threshold,
+        confidence=asked.confidence,
+        small=asked.small,
+        overall=overall[0],
+        attributes=tuple(
+            _attribute_audit(*of_part, asked)
+            for of_part in zip(
+                groups.rows.attributes[1:], each, references, calibration, strict=True
+            )
+        ),
+        tenths=tenths,
+        strongest=strongest,
+        attribution=attribution,
+        top=decided.top,
+        minimum_share=asked.minimum_share,
+        controls=asked.controls,
+        score_bins=sorted_.errors(references),
+        _backend=asked.columns.backend,
+        **_shares(second_pass, second, asked.confidence),
+    )
+
+
+def compare_crossed(partition: Grouping, outcomes: Outcomes, asked: Asked) -> AttributeAudit:
+    """Compare groups of one partition by rates and means alone."""
+    parts = Grouping.everyone(len(outcomes.score)), partition
+    sums = GroupSums.of(parts, outcomes, brief=True)
+    _, *groups = sums.measures(asked.confidence, asked.small, asked.minimum_share, brief=True)
+    return _attribute_audit(partition.attribute, groups, None, (), asked)
+
+
+def _attribute_audit(
+    name: str,
+    groups: Sequence[GroupMeasures],
+    reference: int | None,
+    calibration: tuple[CalibrationBin, ...],
+    asked: Asked,
+) -> AttributeAudit:
+    """Compare the groups of an attribute."""
+    amounts, brief = asked.decided.amounts, asked.brief
+    return AttributeAudit.of(
+        name, tuple(groups), reference, calibration, asked.confidence, amounts, brief=brief
+    )
+
+
+def _measured(
+    groups: GroupSums,
+    sorted_: _Sorted | _Binned,
+    second_pass: SecondPass,
+    first: Sums,
+    second: Sums,
+    references: Sequence[int | None],
+    asked: Asked,
+) -> list[GroupMeasures]:
+    """Return all that is measured in groups, those of all attributes one after the other."""
+    confidence, more = asked.confidence, dict[str, list[Any]]()
+    found = groups.measures(confidence, asked.small, asked.minimum_share, brief=asked.brief)
+    if not asked.brief and asked.decided.ranks and groups.is_known("mean_response"):
+        more["ranking"] = sorted_.rankings(confidence)
+    if isinstance(sorted_, _Sorted):
+        more |= sorted_.briers(confidence)
+    apart = [sorted_.distances(k, reference) for k, reference in enumerate(references)]
+    more["distances"] = [INCOMPARABLE, *chain.from_iterable(apart)]
+    if second_pass.adjusted:
+        each = second["adjusted"].parts.items()
+        differences = [second_pass.adjusted[k].estimates(sums, confidence) for k, sums in each]
+        every = [None, *chain.from_iterable(differences)]
+        there = first["groups"].occupied.tolist()
+        more["adjusted_difference"] = list(compress(every, there))
+    rows = zip(*more.values(), strict=True)
+    return [
+        replace(group, **dict(zip(more, row, strict=True)))
+        for group, row in zip(found, rows, strict=True)
+    ]
+
+
+def _calibration(second: Sums, n_parts: int, confidence: float) -> list[tuple[CalibrationBin, ...]]:
+    """Compare responses with predictions of every group within tenths of all predictions."""
+    if "calibration" not in second.parts:
+        return [()] * n_parts
+    return [sums.bins(confidence) for sums in second["calibration"].parts.values()]
+
+
+def _shares(second_pass: SecondPass, second: Sums, confidence: float) -> dict[str, Any]:
+    """Return what S explains."""
+    if second_pass.brief:
+        return {}
+    found: dict[Any, Estimate] = {
+        name: regressions.estimate(second["shares"][name], confidence)[0]
+        for name, regressions in second_pass.shares.items()
+    }
+    by_class = {name[1]: share for name, share in found.items() if isinstance(name, tuple)}
+    others = {name: share for name, share in found.items() if not isinstance(name, tuple)}
+    return others | {"by_class": by_class}
+
+
+def _dependence(moments: Moments, asked: Asked) -> tuple[Correlation | None, Attribution | None]:
+    """Return the strongest correlation of predictions with S, and R² split over attributes."""
+    covariance = moments.scatter / moments.weight
+    products, variance = covariance[-1, :-1], float(covariance[-1, -1])
+    of_sensitive, columns = covariance[:-1, :-1], asked.columns
+    scale = np.sqrt(np.diag(of_sensitive) * variance)
+    usable = scale > 0.0
+    if not usable.any():
+        return None, None
+    correlation = np.divide(products, scale, out=np.zeros(len(scale)), where=usable)
+    k = int(np.argmax(np.abs(correlation)))
+    strongest = Correlation(columns.names[k], float(np.clip(correlation[k], -1.0, 1.0)))
+    labels = [attribute.name for attribute in columns.attributes]
+    if asked.brief or len(labels) > MAX_SPLIT_ATTRIBUTES:
+        return strongest, None
+    return strongest, lmg(
+        of_sensitive, products, variance, columns.owners, labels, backend=columns.backend
+    )
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Distances and rankings of rows in memory."""
+
+    rows: ComparedRows
+
+    @cached_property
+    def _ordered(self) -> SortedScores:
+        return SortedScores(self.rows.outcomes.score, self.rows.outcomes.weight)
+
+    def distances(self, k: int, reference: int | None) -> list[Distances]:
+        """Compare the groups of an attribute."""
+        return self._ordered.of_groups(self.rows.known.partitions[k], reference)
+
+    def rankings(self, confidence: float) -> list[Ranking]:
+        """Return how well scores separate the classes in every group."""
+        found = []
+        for part in self.rows.known.parts:
+            # Put together once, the rows of a group are a slice, and need no search in all rows.
+            together = self.rows.outcomes.take(part.order)
+            for rows in part.slices:
+                own = together.take(rows)
+                found.append(ranking(observed(own), own.score, own.weight, confidence))
+        return found
+
+    def briers(self, confidence: float) -> dict[str, list[Estimate]]:
+        """Return Brier scores of predicted survival; each group has its own censoring."""
+        survival, weight = self.rows.outcomes.survival, self.rows.outcomes.weight
+        if survival is None:
+            return {}
+        found = []
+        for part in self.rows.known.parts:
+            for rows in (part.order[place] for place in part.slices):
+                terms = survival.take(rows).terms(weight[rows]) if len(rows) else None
+                group = Grouping.everyone(len(rows))
+                found += (
+                    [UNDEFINED]
+                    if terms is None
+                    else GroupTable.of([group], weight[rows], terms).averages(0, confidence)
+                )
+        return {"brier": found}
+
+    def errors(self, references: Sequence[int | None]) -> None:
+        """There are no bins."""
+
+
+@dataclass(frozen=True)
+class _Binned:
+    """The same of rows elsewhere."""
+
+    bins: BinnedScores
+    table: GroupTable
+
+    def distances(self, k: int, reference: int | None) -> list[Distances]:
+        """Compare the groups of an attribute."""
+        place, table = self.table.places[k + 1], self.table
+        columns = table.weights[place], table.means[0, place], table.squares[0, place]
+        spreads = [Spread(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+        return self.bins.distances(place, spreads, reference)
+
+    def rankings(self, confidence: float) -> list[Ranking]:
+        """Return how well scores separate the classes in every group."""
+        return self.bins.rankings(confidence)
+
+    def errors(self, references: Sequence[int | None]) -> BinErrors:
+        """Return how far these may be from those of sorted scores."""
+        return self.bins.errors(self.table.places[1:], references)
+
+
+def _references(table: GroupTable, reference: Mapping[str, Any]) -> list[int | None]:
+    """Find the reference group of every attribute that has one."""
+    attributes, labels = table.attributes[1:], table.labels[1:]
+    positions: list[int | None] = [None] * len(attributes)
+    for attribute, group in reference.items():
+        if attribute not in attributes:
+            names = ", ".join(map(repr, attributes))
+            raise ValueError(f"reference names {attribute!r}; the attributes are {names}.")
+        k, label = attributes.index(attribute), str(group)
+        if label not in labels[k]:
+            raise ValueError(
+                f"reference group {label!r} of {attribute!r} has no rows; the groups are "
+                f"{', '.join(map(repr, labels[k]))}."
+            )
+        positions[k] = labels[k].index(label)
+    return positions

@@ -1,0 +1,24 @@
+"""How far measures of binned scores may be off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BinErrors:
+    """How far measures of binned scores may be from those of the scores themselves, at most.
+
+    Attributes
+    ----------
+    bins : int
+        Bins with rows.
+    auc, ks_of_classes, kolmogorov_smirnov, wasserstein : float
+        The largest error in any group.
+    """
+
+    bins: int
+    auc: float = 0.0
+    ks_of_classes: float = 0.0
+    kolmogorov_smirnov: float = 0.0
+    wasserstein: float = 0.0
