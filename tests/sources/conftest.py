@@ -1,5 +1,7 @@
 """Rows in memory, the same rows elsewhere, and how close two models must be."""
 
+from dataclasses import fields, is_dataclass
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -20,6 +22,9 @@ NUMBERS = (
     "alpha_", "beta_", "fair_intercept_", "coef_", "intercept_", "lambda_", "unfairness_",
     "deviance_", "loglik_", "dispersion_", "explained_deviance_", "explained_by_sensitive_",
 )  # fmt: skip
+
+# What an audit of a source has alone, or not at all.
+OTHER = ("_backend", "learned_share", "score_bins")
 
 
 def make_people(n=N, seed=1):
@@ -102,6 +107,32 @@ def assert_same_model(ours, theirs, tolerance=1e-10):
     assert ours.n_rows_ == theirs.n_rows_
     assert list(ours.coef_names_) == list(theirs.coef_names_)
     assert list(ours.feature_names_in_) == list(theirs.feature_names_in_)
+
+
+def numbers_of(found, name=""):
+    """All that a record holds, by where it is."""
+    if is_dataclass(found):
+        parts = {field.name: getattr(found, field.name) for field in fields(found)}
+        parts = {key: part for key, part in parts.items() if key not in OTHER}
+    elif isinstance(found, dict):
+        parts = found
+    elif isinstance(found, tuple | np.ndarray):
+        parts = dict(enumerate(found))
+    else:
+        return {name: found}
+    return {
+        k: v for key, part in parts.items() for k, v in numbers_of(part, f"{name}/{key}").items()
+    }
+
+
+def assert_same_audit(ours, theirs, tolerance=1e-9):
+    found, expected = numbers_of(ours), numbers_of(theirs)
+    assert found.keys() == expected.keys()
+    assert len(expected) > 500
+    for name, value in expected.items():
+        if isinstance(value, float):
+            value = pytest.approx(value, rel=tolerance, abs=1e-12, nan_ok=True)
+        assert found[name] == value, name
 
 
 @pytest.fixture

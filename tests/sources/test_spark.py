@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit, sources
 from fairridge.sources import _spark
 from tests.zoo import LateModule
 
-from .conftest import COLUMNS, SENSITIVE, assert_same_model, write_files
+from .conftest import COLUMNS, SENSITIVE, assert_same_audit, assert_same_model, write_files
 from .test_isolation import with_town
 
 sql = LateModule("pyspark.sql")
@@ -90,6 +90,25 @@ def test_a_logistic_fit_and_its_predictions(data, monkeypatch):
     np.testing.assert_allclose(collected["probability_yes"], theirs.predict_proba(new)[:, 1])
     labels = model.predict(source).toArrow()
     assert labels["prediction"].to_pylist() == list(theirs.predict(labels.select(NAMES)))
+
+
+def test_an_audit(data):
+    frame, spark = data
+    spark = spark.select(*[f"`{name}`" for name in (*NAMES, "hired", "weight")])
+    roles = {"response": "hired", "sensitive": SENSITIVE, "weight": "weight"}
+    source = sources.spark(spark, **roles)
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(frame[NAMES], frame["hired"])
+    options = {"learned": False, "intersections": True}
+    theirs = audit(
+        frame["hired"],
+        model.predict_proba(frame[NAMES]),
+        sensitive_features=frame[SENSITIVE],
+        sample_weight=frame["weight"],
+        **options,
+    )
+    assert_same_audit(audit(source, model.predict_proba(source), **options), theirs)
+    with pytest.raises(TypeError, match="what a model returns for it"):
+        audit(source, spark)
 
 
 def test_levels_that_decide_the_response_are_isolated(session, people, tmp_path):

@@ -13,6 +13,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table, warn_of_order
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.audited_source import SourceOptions, audit_source
 from fairridge.metrics.batches import InMemory
 from fairridge.metrics.comparison import Asked, AuditedColumns, ComparedRows, compare
 from fairridge.metrics.groups import indicator_columns
@@ -25,13 +26,14 @@ from fairridge.metrics.outcomes import (
     read_times,
     two_columns,
 )
+from fairridge.sources import RowSource
 
 
 def audit(
     y_true: Any,
     y_pred: Any,
     *,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
     sample_weight: Any = None,
     exposure: Any = None,
     threshold: float | None = None,
@@ -54,13 +56,15 @@ def audit(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or None
+    y_true : array-like of shape (n,), a source of rows, or None
         Responses: numbers, or classes of any type. Without them only the
         predictions are compared. Of survival models two columns, time and event (1 or 0), with
-        log hazard ratios as `y_pred`.
+        log hazard ratios as `y_pred`. A source (`fairridge.sources`) names its response,
+        sensitive attributes, weights and exposures itself, and is read in three passes.
     y_pred : array-like of shape (n,) or (n, K)
         Predicted numbers; for classes, probabilities of the positive class,
-        all columns of `predict_proba`, or predicted labels.
+        all columns of `predict_proba`, or predicted labels. For a source, what a model predicts
+        for it, such as ``model.predict_proba(source)``.
     sensitive_features : frame or array of shape (n, k) or (n,)
         Sensitive attributes of any type. Numbers with more than `bins` values
         are cut at their (weighted) quantiles. People whose attribute is missing
@@ -123,13 +127,14 @@ def audit(
         Uniform Guidelines have 0.02 (29 CFR 1607.4(A)).
     learned : bool, default=True
         Whether to learn how much of the predictions S explains in any way, linear or not:
-        the cross-fitted R² of group means, or of boosted trees if attributes are numbers.
+        the cross-fitted R² of group means, or of boosted trees if attributes are numbers. An
+        audit of a source leaves this out.
     survival : tuple of arrays of shape (m,) and (n, m), optional
         Of survival models, times and the predicted probabilities to outlive them, as
         ``predict_survival_function(X, times=times)`` gives them: then groups have the Brier
         score, the mean squared distance between these and what happened, averaged over the
         times and weighted for censoring (Graf et al. 1999).
-    controls : frame or array of shape (n, c) or (n,), optional
+    controls : frame or array of shape (n, c) or (n,), or columns of a source, optional
         What may differ between groups, such as the level of a job: then the audit has what S
         explains of the predictions among people with equal controls (`partial_r_squared`), and
         every group its `adjusted_difference`.
@@ -164,9 +169,26 @@ def audit(
     check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)
     check_flag("learned", learned)
+    given = {"sample_weight": sample_weight, "exposure": exposure}
+    if isinstance(y_true, RowSource):
+        _refuse(
+            sensitive_features=sensitive_features,
+            **given,
+            linear_predictor=linear_predictor,
+            top=top,
+            survival=survival,
+        )
+        options = SourceOptions(
+            threshold, positive, favorable, kind, float(confidence), bins, int(small),
+            float(minimum_share), intersections, reference or {}, _names(controls),
+        )  # fmt: skip
+        found = audit_source(y_true, y_pred, options)
+        _warn_of_ranking(found)
+        return found
+    if sensitive_features is None:
+        raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
     table = as_table(sensitive_features, argument="sensitive_features")
     n, confidence = table.shape[0], float(confidence)
-    given = {"sample_weight": sample_weight, "exposure": exposure}
     warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=table, **given)
     if survival is not None or two_columns(y_true) is not None:
         rules = {"threshold": threshold, "top": top, "favorable": favorable}
@@ -205,6 +227,31 @@ def audit(
         return found
     share = learned_share(outcomes.score, rows.known.columns, outcomes.weight, confidence)
     return replace(found, learned_share=share)
+
+
+def _refuse(**given: Any) -> None:
+    """Raise if something is given that a source has, or that needs the rows in memory."""
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name in ("sensitive_features", "sample_weight", "exposure"):
+            role = {"sensitive_features": "sensitive", "sample_weight": "weight"}.get(name, name)
+            raise TypeError(
+                f"{name} is a column of a source: name it in fairridge.sources, as {role}=…"
+            )
+        raise TypeError(
+            f"{name} needs the rows in memory: pass responses and predictions as arrays."
+        )
+
+
+def _names(controls: Any) -> tuple[str, ...]:
+    """Return the columns of a source that are controls."""
+    if controls is None:
+        return ()
+    names = (controls,) if isinstance(controls, str) else tuple(controls)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("controls of a source are names of its columns.")
+    return names
 
 
 def _controls(controls: Any, n_rows: int, keep: Any) -> Table:

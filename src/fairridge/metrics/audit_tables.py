@@ -306,6 +306,7 @@ class Audit(Between):
                 f"ratio {group.impact_ratio.words('.2f')}"
                 for group in self.flagged
             ),
+            *([] if self.score_bins is None else [self.score_bins.words, NOT_LEARNED]),
             f"in parentheses and brackets: {100 * self.confidence:g} % intervals",
         ]
         return [fact for fact in facts if fact]
@@ -315,6 +316,8 @@ def _fact(label: str, estimate: Estimate) -> str:
     return f"{label}: {estimate.words('.4f')}" if estimate.value == estimate.value else ""
 
 
+# What an audit of rows that are not in memory leaves out.
+NOT_LEARNED = "no flexible learner of S was tried: that needs the rows in memory"
 TOTALS = "predicted_over_observed"
 # Columns of the printed tables: name in the frame and heading.
 _SHOWN = {

@@ -45,3 +45,35 @@ class InMemory:
     def map(self, function: Callable[[Any], Any]) -> InMemory:
         """Apply a function once."""
         return InMemory(function(self.rows))
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Rows of a source, which are read again for every sum."""
+
+    source: Any  # what has `map_batches`
+    columns: tuple[str, ...]  # that batches are read of
+    work: Callable[..., Any]  # what is made of a batch; None if it has no rows
+
+    def sum(self, function: Callable[[Any], Any]) -> Any:
+        """Add up a function of the batches, where they are."""
+        total = self.source.map_batches(_Then(self.work, function), self.columns)
+        if total is None:
+            raise ValueError("there are no rows with a positive weight.")
+        return total
+
+    def map(self, function: Callable[[Any], Any]) -> Streamed:
+        """Apply a function to every batch, as it is read."""
+        return Streamed(self.source, self.columns, _Then(self.work, function))
+
+
+@dataclass(frozen=True)
+class _Then:
+    """Two functions, one after the other; nothing stays nothing."""
+
+    first: Callable[..., Any]
+    then: Callable[[Any], Any]
+
+    def __call__(self, *batch: Any) -> Any:
+        made = self.first(*batch)
+        return None if made is None else self.then(made)

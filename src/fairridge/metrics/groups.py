@@ -20,6 +20,7 @@ from fairridge.data import Design, Encoding, Indicators, Levels, Piece, Table
 from fairridge.data.columns import MISSING, CategoricalColumn
 from fairridge.data.table import Column
 from fairridge.engines import columns_in_threads
+from fairridge.sources.batch import add
 
 # Groups of a numeric attribute.
 BINS = 4
@@ -201,6 +202,74 @@ def attributes_of(table: Table, weight: Floats, bins: int = BINS) -> list[Attrib
     return found
 
 
+@dataclass(frozen=True)
+class AttributeValues:
+    """What a batch knows of an attribute; with what other batches know it adds."""
+
+    name: str
+    missing: bool
+    levels: dict[Any, None] | None  # those that rows have; None of numbers
+    is_sorted: bool = False  # whether levels are text, which is in order of the alphabet
+    few: NDArray[Any] | None = None  # distinct numbers; None if there are many
+    numbers: ValueWeights | None = None  # None if all are missing
+    total: float = 0.0  # sum and count of numbers
+    count: int = 0
+
+    @classmethod
+    def of(
+        cls, table: Table, k: int, weight: Floats, bins: int, *, is_sorted: bool
+    ) -> AttributeValues:
+        """Look at a column."""
+        name, column = table.label(k), table.column(k)
+        if isinstance(column, Levels):
+            present = np.unique(column.codes)
+            levels = dict.fromkeys(column.levels[code] for code in present[present >= 0])
+            return cls(name, bool((present < 0).any()), levels, is_sorted)
+        numbers = column.astype(np.float64)
+        _require_finite(name, numbers)
+        there = ~np.isnan(numbers)
+        known = numbers[there]
+        return cls(
+            name,
+            not there.all(),
+            None,
+            few=few_values(column[there], max(bins, 2)),
+            numbers=ValueWeights.of(known, weight[there]) if len(known) else None,
+            total=float(known.sum()),
+            count=len(known),
+        )
+
+    def __add__(self, other: AttributeValues) -> AttributeValues:
+        if self.levels is not None and other.levels is not None:
+            return replace(
+                self, missing=self.missing or other.missing, levels=self.levels | other.levels
+            )
+        few = None
+        if self.few is not None and other.few is not None:
+            few = np.unique(np.concatenate([self.few, other.few]))
+        return replace(
+            self,
+            missing=self.missing or other.missing,
+            few=few,
+            numbers=add(self.numbers, other.numbers),
+            total=self.total + other.total,
+            count=self.count + other.count,
+        )
+
+    def attribute(self, bins: int) -> Attribute:
+        """Say how the attribute becomes groups and columns, once all batches are added."""
+        if self.levels is not None:
+            levels = sorted(self.levels) if self.is_sorted else self.levels
+            return Attribute(self.name, tuple(levels), self.missing)
+        mean = self.total / self.count if self.count else 0.0
+        if self.few is not None and len(self.few) <= max(bins, 2):
+            bands = Bands.of_values(self.few)
+        else:
+            assert self.numbers is not None
+            bands = self.numbers.bands(bins)
+        return Attribute(self.name, None, self.missing, mean, bands)
+
+
 def _present(table: Table, k: int) -> Attribute:
     """Say which levels a column has, and whether values are missing."""
     name, column = table.label(k), table.column(k)
@@ -288,9 +357,9 @@ class Bands:
     @classmethod
     def of(cls, column: NDArray[Any], weight: Floats, bins: int = BINS) -> Bands:
         """Cut numbers, none of which is missing, at their values or at weighted quantiles."""
-        values = _few_values(column, max(bins, 2))
+        values = few_values(column, max(bins, 2))
         if values is not None:
-            return cls(tuple(_texts(values.tolist()).values()), values[:-1])
+            return cls.of_values(values)
         numbers = column.astype(np.float64)
         edges = quantile_edges(numbers, weight, bins)
         ends = [float(numbers.min()), *edges.tolist(), float(numbers.max())]
@@ -299,6 +368,11 @@ class Bands:
             f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
         )
         return cls(labels, edges)
+
+    @classmethod
+    def of_values(cls, values: NDArray[Any]) -> Bands:
+        """Let every value be a group."""
+        return cls(tuple(_texts(values.tolist()).values()), values[:-1])
 
     def codes(self, column: NDArray[Any]) -> Integers:
         """Return the group of every number; edges are few, so to compare is faster than to find."""
@@ -397,7 +471,7 @@ def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
     return np.array(sorted(set(inner.tolist())))
 
 
-def _few_values(column: NDArray[Any], most: int) -> NDArray[Any] | None:
+def few_values(column: NDArray[Any], most: int) -> NDArray[Any] | None:
     """Return the values of a column in order; None if they are many.
 
     Values of the first rows are mostly all there are: to compare is faster than to sort.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,7 +13,15 @@ from numpy.typing import NDArray
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_finite, check_option, listed
-from fairridge.data import as_native, is_missing, log_exposure, name_of, one_per_row, weights
+from fairridge.data import (
+    MAX_LEVELS,
+    as_native,
+    is_missing,
+    log_exposure,
+    name_of,
+    one_per_row,
+    weights,
+)
 from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import PredictedSurvival
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
@@ -199,6 +208,70 @@ def decide(
         kind=kind, positive=positive, threshold=level if top is None else None, favorable=wanted,
         labels=labels, top=top,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Representatives:
+    """Values of a column that decide as all of them do; with those of other rows they add."""
+
+    values: NDArray[Any]  # in order
+
+    @classmethod
+    def of(cls, vector: NDArray[Any]) -> Representatives:
+        """Keep distinct values; of many numbers, the ends and one that is not whole."""
+        values = np.unique(vector)
+        if len(values) > MAX_LEVELS and values.dtype.kind in "iuf":
+            broken = values[np.mod(values, 1) != 0]
+            values = np.unique(np.concatenate([values[:MAX_LEVELS], values[-1:], broken[:1]]))
+        elif len(values) > MAX_LEVELS:
+            raise ValueError(f"the response has more than {MAX_LEVELS:,} different labels.")
+        return cls(values)
+
+    def __add__(self, other: Representatives) -> Representatives:
+        return Representatives.of(np.concatenate([self.values, other.values]))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How batches of responses and predictions are read, which those of all rows decide."""
+
+    decided: Decided
+    place: int | None  # column of the positive class; None of one prediction for each row
+    labels: tuple[str, ...]  # more than two classes whose probabilities are predicted
+
+    @classmethod
+    def of(
+        cls,
+        response: NDArray[Any] | None,
+        predicted: Sequence[NDArray[Any]],
+        name: str,
+        positive: Any,
+        favorable: Any,
+        **asked: Any,
+    ) -> Reading:
+        """Decide by representatives of the responses, and of every column of predictions."""
+        classes = response
+        place = None
+        if len(predicted) > 1:
+            positive, place = column_of(len(predicted), classes, positive, favorable)
+        else:
+            positive = _check_classes(predicted[0], classes, positive, favorable)
+        options = {"positive": positive, "favorable": favorable, "top": None} | asked
+        decided = decide(response, predicted[place or 0], name, **options)
+        several = decided.ranks and len(predicted) > 2 and classes is not None
+        labels = tuple(map(str, classes.tolist())) if several and classes is not None else ()
+        return cls(decided, place, labels)
+
+    def outcomes(
+        self, response: Any, predicted: NDArray[Any], weight: Floats, exposure: Floats | None
+    ) -> Outcomes:
+        """Read a batch."""
+        score = predicted if self.place is None else predicted[:, self.place]
+        return self.decided.outcomes(response, score, weight, exposure=exposure)
+
+    def classes(self, predicted: NDArray[Any]) -> dict[str, Floats]:
+        """Return probabilities of several classes by label."""
+        return dict(zip(self.labels, predicted.T, strict=True)) if self.labels else {}
 
 
 def counts(response: NDArray[Any] | None) -> bool:

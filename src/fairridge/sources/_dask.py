@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial, reduce
 from typing import Any
 
 from fairridge.engines import one_blas_thread
 from fairridge.sources.batch import Batch, add, located
-from fairridge.sources.predictions import BatchPredictor
+from fairridge.sources.predictions import (
+    BatchPredictor,
+    PredictedRows,
+    other_predictions,
+    placed_names,
+)
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
@@ -74,6 +80,16 @@ class DaskRows(RowSource):
             partial(_predicted, predictor), meta=_predicted(predictor, chosen._meta)
         )
         return predicted[predicted.columns[0]] if len(predicted.columns) == 1 else predicted
+
+    def beside(self, predictions: Any) -> PredictedRows:
+        """Return the rows with predictions for them, partition by partition."""
+        if getattr(predictions, "npartitions", None) != self._collection.npartitions:
+            raise other_predictions(self, predictions)
+        frame = predictions.to_frame() if predictions.ndim == 1 else predictions
+        names, rows = placed_names(len(frame.columns)), copy(self)
+        columns = {name: frame.iloc[:, k] for k, name in enumerate(names)}
+        rows._collection = self._collection.assign(**columns)
+        return PredictedRows(rows, names)
 
 
 def _summed(work: Callable[[Batch], Any], frame: Any, number: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import reduce
 from typing import Any
 
@@ -10,7 +11,12 @@ import narwhals as nw
 
 from fairridge.data import as_native, make_frame
 from fairridge.sources.batch import Batch, add, located, rows_per_batch
-from fairridge.sources.predictions import BatchPredictor
+from fairridge.sources.predictions import (
+    BatchPredictor,
+    PredictedRows,
+    other_predictions,
+    placed_names,
+)
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
@@ -68,6 +74,20 @@ class FrameRows(RowSource):
         predictor = BatchPredictor.of(model, method, self.roles)
         columns = predictor(self._frame.select(predictor.columns).to_native())
         return make_frame(columns, self._frame.implementation)
+
+    def beside(self, predictions: Any) -> PredictedRows:
+        """Return the rows with predictions for them."""
+        predicted = nw.from_native(as_native(predictions), eager_only=True, allow_series=True)
+        if isinstance(predicted, nw.Series):
+            predicted = predicted.to_frame()
+        if predicted.shape[0] != self._frame.shape[0]:
+            raise other_predictions(self, predictions)
+        names, rows = placed_names(predicted.shape[1]), copy(self)
+        rows._frame = self._frame.with_columns(
+            predicted.get_column(column).alias(name)
+            for name, column in zip(names, predicted.columns, strict=True)
+        )
+        return PredictedRows(rows, names)
 
 
 def frame(

@@ -23,7 +23,7 @@ from fairridge.sources._files import (
     wanted_paths,
 )
 from fairridge.sources.batch import Batch, add, located, prefetched, rows_per_batch
-from fairridge.sources.predictions import BatchPredictor
+from fairridge.sources.predictions import BatchPredictor, PredictedRows, other_predictions
 from fairridge.sources.roles import assign_roles
 from fairridge.sources.source import RowSource
 
@@ -141,6 +141,12 @@ class ParquetRows(RowSource):
         predictor = BatchPredictor.of(model, method, self.roles)
         self.require(predictor.columns)
         return ParquetPredictions(self, predictor)
+
+    def beside(self, predictions: Any) -> PredictedRows:
+        """Return the rows with predictions for them."""
+        if not isinstance(predictions, ParquetPredictions) or predictions._source is not self:
+            raise other_predictions(self, predictions)
+        return PredictedRows(self, (), predictions._predictor)
 
 
 def _shown(batches: Iterable[Batch], n_rows: int, label: str) -> Iterator[Batch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import ceil, sqrt
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairridge.sources.batch import Batch, add, located, rows_per_batch
-from fairridge.sources.predictions import BatchPredictor
+from fairridge.sources.predictions import BatchPredictor, PredictedRows, other_predictions
 from fairridge.sources.roles import assign_roles, column_types
 from fairridge.sources.source import RowSource
 
@@ -82,6 +83,17 @@ class SparkRows(RowSource):
             schema = schema.add(name, _spark_type(values.dtype, types))
         names = tuple(self._data.columns)
         return _numbered(self._data, names).mapInArrow(_predicting(predictor, names), schema)
+
+    def beside(self, predictions: Any) -> PredictedRows:
+        """Return the rows with predictions for them, which stand beside the rows already."""
+        known = self._data.columns
+        columns = getattr(predictions, "columns", [])
+        names = tuple(columns[len(known) :])
+        if list(columns[: len(known)]) != known or not names or {*names} & {*known}:
+            raise other_predictions(self, predictions)
+        rows = copy(self)
+        rows._data = predictions
+        return PredictedRows(rows, names)
 
 
 def _numbered(data: Any, names: tuple[str, ...]) -> Any:

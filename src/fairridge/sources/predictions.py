@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data import as_table, require_log_link
+from fairridge.sources.batch import Batch
 from fairridge.sources.responses import numbers_of
 from fairridge.sources.roles import Roles
 
@@ -124,3 +125,48 @@ class BatchPredictor:
         if method == "predict_proba":
             return np.empty((0, max(width, 2)))
         return np.empty(0) if width == 1 else np.empty((0, width))
+
+
+@dataclass(frozen=True)
+class PredictedRows:
+    """Rows of a source with predictions beside them."""
+
+    source: Any
+    names: tuple[str, ...]  # columns of the source that hold predictions
+    predictor: BatchPredictor | None = None  # what makes them where there are no such columns
+
+    def map_batches(self, work: Callable[..., Any], columns: tuple[str, ...]) -> Any:
+        """Add up a function of batches and their predictions, of shape (n,) or (n, K)."""
+        beside = self.names if self.predictor is None else self.predictor.columns
+        every = tuple(dict.fromkeys((*columns, *beside)))
+        return self.source.map_batches(_WithPredictions(work, self.names, self.predictor), every)
+
+
+@dataclass(frozen=True)
+class _WithPredictions:
+    """A function of batches and predictions, as one of batches; it travels."""
+
+    work: Callable[..., Any]
+    names: tuple[str, ...]
+    predictor: BatchPredictor | None
+
+    def __call__(self, batch: Batch) -> Any:
+        if self.predictor is not None:
+            columns = list(self.predictor(batch.frame).values())
+        else:
+            frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+            columns = [frame.get_column(name).to_numpy() for name in self.names]
+        return self.work(batch, columns[0] if len(columns) == 1 else np.column_stack(columns))
+
+
+def placed_names(count: int) -> tuple[str, ...]:
+    """Return names of columns of predictions that no column of the rows has."""
+    return tuple(f"(prediction {k})" for k in range(count))
+
+
+def other_predictions(source: Any, predictions: Any) -> TypeError:
+    """Return the error of predictions that are not those of a source."""
+    return TypeError(
+        f"the predictions of a {type(source).__name__} are what a model returns for it, such as "
+        f"model.predict(source), not a {type(predictions).__name__}."
+    )

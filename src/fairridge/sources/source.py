@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from fairridge.sources.batch import Batch
 from fairridge.sources.level_counts import LevelCounter, LevelCounts
+from fairridge.sources.predictions import PredictedRows
 from fairridge.sources.roles import Roles
 
 
@@ -85,6 +86,18 @@ class RowSource(ABC):
         object
             Lazy predictions of the source's own kind.
         """
+
+    def beside(self, predictions: Any) -> PredictedRows:
+        """Return the rows with predictions for them, which `predictions` returned.
+
+        A source of your own needs this to be audited.
+
+        Parameters
+        ----------
+        predictions : object
+            Lazy predictions of the source's own kind.
+        """
+        raise TypeError(f"a {type(self).__name__} cannot be audited: it has no method beside.")
 
     def count_levels(self, *, labels: bool = False) -> LevelCounts:
         """Count the levels of columns that are not numbers, and the labels of the response."""

@@ -1,0 +1,170 @@
+"""Audits of rows that are not in memory have the numbers of the same rows in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, audit, sources
+
+from .conftest import COLUMNS, HOMES, SENSITIVE, assert_same_audit, make_people
+
+METHODS = {"wage": "predict", "visits": "predict", "hired": "predict_proba", "job": "predict_proba"}
+OPTIONS = {
+    "plain": {},
+    "crossed": {"intersections": True},
+    "controls": {"controls": ["skill", "region"]},
+    "reference": {"reference": {"sex": "male"}, "bins": 3, "small": 200},
+    "low": {"favorable": "low", "confidence": 0.9, "threshold": 0.4},
+}
+
+
+def model_of(frame, response):
+    if METHODS[response] == "predict_proba":
+        model = FairRidgeClassifier(0.05, sensitive=SENSITIVE)
+    else:
+        family = "poisson" if response == "visits" else "gaussian"
+        model = FairRidgeRegressor(0.05, sensitive=SENSITIVE, family=family)
+    return model.fit(frame[COLUMNS], frame[response])
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("response", METHODS)
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("where", ["parquet", pytest.param("dask", marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore:predictions rank rows")
+def test_every_number_is_that_of_rows_in_memory(tmp_path, people, where, response, weight, option):
+    options = OPTIONS[option] | ({"positive": "clerk"} if response == "job" else {})
+    model, method = model_of(people, response), METHODS[response]
+    columns = [*COLUMNS, response, *([weight] if weight else [])]
+    roles = {"response": response, "sensitive": SENSITIVE, "weight": weight}
+    source = HOMES[where](people[columns], tmp_path, **roles)
+    ours = audit(source, getattr(model, method)(source), **options)
+    if "controls" in options:
+        options = options | {"controls": people[options["controls"]]}
+    theirs = audit(
+        people[response],
+        getattr(model, method)(people[COLUMNS]),
+        sensitive_features=people[SENSITIVE],
+        sample_weight=people[weight] if weight else None,
+        learned=False,
+        **options,
+    )
+    assert_same_audit(ours, theirs)
+    errors = vars(ours.score_bins)
+    assert errors.pop("bins") <= len(people)
+    assert set(errors.values()) == {0.0}  # every bin has one score
+    if option == "controls":
+        assert ours.partial_r_squared is not None
+
+
+def test_rates_labels_and_times_are_read_as_in_memory(tmp_path, people):
+    frame = people[[*COLUMNS, "visits"]].assign(years_seen=np.exp(people["exposure"]))
+    roles = {"response": "visits", "sensitive": SENSITIVE, "exposure": "years_seen"}
+    X, exposure = frame[COLUMNS], frame["years_seen"]
+    model = FairRidgeRegressor(0.05, sensitive=SENSITIVE, family="poisson")
+    model.fit(X, frame["visits"], exposure=exposure)
+    source = HOMES["parquet"](frame, tmp_path, **roles)
+    known = {"sensitive_features": X[SENSITIVE], "exposure": exposure, "learned": False}
+    theirs = audit(frame["visits"], model.predict(X, exposure=exposure), **known)
+    assert_same_audit(audit(source, model.predict(source)), theirs)
+
+    frame = people[[*COLUMNS, "hired"]]
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(X, frame["hired"])
+    source = sources.frame(frame, response="hired", sensitive=SENSITIVE, batch_rows=900)
+    known = {"sensitive_features": X[SENSITIVE], "learned": False}
+    theirs = audit(frame["hired"], model.predict(X), **known)
+    assert_same_audit(audit(source, model.predict(source)), theirs)
+
+    rng = np.random.default_rng(0)
+    times = pd.DataFrame({"time": -np.sort(-rng.exponential(size=len(X))) + 0.01})
+    times["event"] = (rng.random(len(X)) < 0.7).astype(int)
+    frame = X.assign(time=times["time"], event=times["event"])
+    model = FairRidgeSurvival(0.05, sensitive=SENSITIVE).fit(X, times)
+    source = sources.frame(frame, response=["time", "event"], sensitive=SENSITIVE, batch_rows=900)
+    theirs = audit(times, model.predict(X), **known)
+    assert_same_audit(audit(source, model.predict(source)), theirs)
+
+
+def test_missing_attributes_are_a_group(people):
+    frame = people[["sex", "age", "hired"]].assign(score=0.5 + 0.01 * (people["age"] - 40.0) / 40.0)
+    rows = np.arange(len(frame))
+    frame.loc[rows % 5 == 0, "sex"] = None
+    frame.loc[rows % 7 == 0, "age"] = np.nan
+    source = sources.frame(frame, response="hired", sensitive=SENSITIVE, batch_rows=900)
+    ours = audit(source, frame["score"])
+    theirs = audit(
+        frame["hired"], frame["score"], sensitive_features=frame[SENSITIVE], learned=False
+    )
+    assert_same_audit(ours, theirs)
+    assert "(missing)" in [group.group for group in ours["sex"].groups]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+def test_errors_of_bins_are_at_most_those_that_are_stated(method):
+    people = make_people(60_000, seed=3)
+    response = "hired" if method == "predict_proba" else "wage"
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(people[COLUMNS], people["hired"])
+    columns, options = [*COLUMNS, response], {"response": response, "sensitive": SENSITIVE}
+    source = sources.frame(people[columns], **options, batch_rows=9000)
+    ours = audit(source, getattr(model, method)(source))
+    scores = getattr(model, method)(people[COLUMNS])
+    theirs = audit(people[response], scores, sensitive_features=people[SENSITIVE], learned=False)
+    errors, found = ours.score_bins, dict[str, list[float]]()
+    assert errors.bins == 4096
+    for one, other in zip(ours.to_frame().iloc, theirs.to_frame().iloc, strict=True):
+        assert one["count"] == other["count"]
+        for name in ("auc", "ks_of_classes", "kolmogorov_smirnov", "wasserstein"):
+            if name in one and one[name] == one[name]:
+                found.setdefault(name, []).append(abs(one[name] - other[name]))
+    for name, differences in found.items():
+        assert 0.0 < max(differences) <= getattr(errors, name) < 0.002, name
+    text = str(ours)
+    assert "come from 4,096 bins; off by at most: " in text
+    assert f"KS {errors.kolmogorov_smirnov:.1e}" in text
+    assert "no flexible learner" in text
+    exact = [name for name in ours.to_frame().columns if name not in (*found, *AUC)]
+    pd.testing.assert_frame_equal(
+        ours.to_frame()[exact], theirs.to_frame()[exact], rtol=1e-9, check_dtype=False
+    )
+
+
+AUC = ("auc_low", "auc_high", "gini", "gini_low", "gini_high")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sensitive_features": [1]}, "sensitive_features is a column of a source"),
+        ({"sample_weight": [1]}, "as weight=…"),
+        ({"exposure": [1]}, "as exposure=…"),
+        ({"linear_predictor": [1]}, "linear_predictor needs the rows in memory"),
+        ({"top": 0.2}, "top needs the rows in memory"),
+        ({"survival": ([1], [1])}, "survival needs the rows in memory"),
+        ({"controls": pd.DataFrame({"skill": [1]}, index=[0]).to_numpy()}, "names of its columns"),
+    ],
+)
+def test_what_a_source_has_or_cannot_have_is_refused(people, given, message):
+    model = model_of(people, "wage")
+    source = sources.frame(people[[*COLUMNS, "wage"]], response="wage", sensitive=SENSITIVE)
+    with pytest.raises(TypeError, match=message):
+        audit(source, model.predict(source), **given)
+
+
+def test_predictions_are_those_of_the_source(tmp_path, people):
+    model = model_of(people, "wage")
+    roles = {"response": "wage", "sensitive": SENSITIVE}
+    source = HOMES["parquet"](people[[*COLUMNS, "wage"]], tmp_path, **roles)
+    for wrong in (
+        model.predict(people[COLUMNS]),
+        model.predict(sources.parquet(tmp_path / "files", **roles)),
+    ):
+        with pytest.raises(TypeError, match="what a model returns for it"):
+            audit(source, wrong)
+    with pytest.raises(ValueError, match="controls names 'height'"):
+        audit(source, model.predict(source), controls=["height"])
+    none = sources.parquet(tmp_path / "files", response="wage")
+    with pytest.raises(ValueError, match="name the sensitive column"):
+        audit(none, model.predict(none))
+    with pytest.raises(TypeError, match="needs sensitive_features"):
+        audit(people["wage"], people["wage"])
