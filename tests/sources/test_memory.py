@@ -29,3 +29,20 @@ def test_a_fit_needs_less_memory_than_the_file(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(REPEATS * 131_072)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+def test_an_audit_of_ten_million_rows_needs_less_memory_than_the_files(tmp_path):
+    rows, chosen = 10_000_000, {"columns": 5, "sensitive": 2, "levels": 3}
+    (small,) = generate(tmp_path / "small", rows=100_000, **chosen)
+    files = generate(tmp_path / "large", rows=rows, **chosen)
+    assert sum(file.stat().st_size for file in files) > 500 * MEGABYTE
+    script = SCRIPT.with_name("audit_in_bounded_memory.py")
+    command = [sys.executable, script, small, tmp_path / "large", str(200 * MEGABYTE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    count, groups, auc, error = map(float, done.stdout.split())
+    assert (count, groups) == (rows, 12)
+    assert 0.5 < auc < 1.0
+    assert 0.0 < error < 0.001
