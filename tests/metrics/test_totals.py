@@ -28,7 +28,8 @@ def test_ratios_are_those_of_an_audit() -> None:
         0.02, sensitive=["s", "age"], family="poisson", definition="mean-parity"
     ).fit(X, y, exposure=exposure, sample_weight=weight)
     predicted = model.predict(X, exposure=exposure)
-    audited = audit(y, predicted, sensitive_features=X[["s", "age"]], sample_weight=weight)
+    given = {"sample_weight": weight, "exposure": exposure}
+    audited = audit(y, predicted, sensitive_features=X[["s", "age"]], **given)
     parts = [group for part in audited.attributes for group in part.groups]
     groups = {f"{g.attribute}: {g.group}": g.predicted_over_observed for g in parts}
     expected = {"all rows": audited.overall.predicted_over_observed, **groups}

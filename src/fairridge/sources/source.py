@@ -96,6 +96,11 @@ class RowSource(ABC):
         ----------
         predictions : object
             Lazy predictions of the source's own kind.
+
+        Returns
+        -------
+        PredictedRows
+            Both, which functions of batches and their predictions are summed over.
         """
         raise TypeError(f"a {type(self).__name__} cannot be audited: it has no method beside.")
 
