@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
@@ -95,7 +94,7 @@ def check_columns(
 
 def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
     """Warn of numbers that are almost linear combinations of other columns."""
-    inflation = _inflation(basis)
+    inflation = basis.variance_inflation
     if inflation is None:
         return
     numbers = [k for k, given in enumerate(X.as_given) if given]
@@ -109,24 +108,6 @@ def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
             "predictor_penalty.",
             DataWarning,
         )
-
-
-def _inflation(basis: FairBasis) -> Floats | None:
-    """Return the variance inflation factor of every predictor: 1/(1 − R²) on S and all others.
-
-    VAR(x)·n·[(UᵀU)⁻¹]ⱼⱼ, as U is X without what S explains; infinity for columns that are
-    linear combinations of others. None if U is given
-    controls, or has many more columns than directions.
-    """
-    wide = 2 * basis.predictors.rank < len(basis.center_predictors)
-    unknown = wide or len(basis.given_columns) > 0
-    inverse = None if unknown else basis.predictors.inverse_diagonal()
-    if inverse is None:
-        return None
-    squares = basis.weight * basis.deviations[len(basis.center_sensitive) :] ** 2
-    found = np.maximum(squares * inverse, 1.0)
-    found[list(basis.predictors.dependent)] = np.inf
-    return found
 
 
 def _check_ranks(basis: FairBasis, design: Design, n_rows: int, *, advice: str | None) -> None:
@@ -444,9 +425,8 @@ def store_solution(
     null = problem.null_deviance
     model.explained_deviance_ = 1.0 - fit.deviance / null if null > 0.0 else 1.0
     model.explained_by_sensitive_ = basis.explained
-    inflation = _inflation(basis)
-    if inflation is not None:
-        model.variance_inflation_ = inflation
+    if basis.variance_inflation is not None:
+        model.variance_inflation_ = basis.variance_inflation
     model._training = _training_columns(basis, fit)
     model._moments = _moments(training, problem)
     model._profiles = _profiles_of(training)

@@ -166,7 +166,7 @@ def read_training(
 
 def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -> Training:
     """Say which offsets there are, check limits, and find what a bound is conditional on."""
-    if training.response.family.n_predictors == 1:
+    if offsets and training.response.family.n_predictors == 1:
         training = replace(training, offsets=offsets)
     require_inputs(
         training.engine,

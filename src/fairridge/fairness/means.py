@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,7 @@ class MeanShare(Definition):
 
         def measured() -> tuple[MeanForm, float, float]:
             sums = fit.mean_sums(means)
-            form = mean_form(sums, fit.basis, means.n_bounded)
+            form = form_of(fit, means, lambda: mean_form(sums, fit.basis, means.n_bounded))
             return form, form.share(sums), form.variance(sums)
 
         found: tuple[MeanForm, float, float] = fit.once(means, measured)
@@ -388,6 +388,12 @@ class MeanForm:
         total = float(np.sum(self.counts - 1.0)) - len(self.of_controls)
         residual = total - len(self.map)
         return 1.0 - (1.0 - share) * total / residual if residual > 0 else np.nan
+
+
+def form_of(fit: Fit, means: MeansOfRows, found: Callable[[], MeanForm]) -> MeanForm:
+    """Return the form of a model's means; the first that is found, as no coefficient changes it."""
+    form: MeanForm = fit.once((MeanForm, means), found)
+    return form
 
 
 def mean_form(

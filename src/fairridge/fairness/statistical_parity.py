@@ -168,7 +168,7 @@ class StatisticalParity(VarianceShare):
             return 0.0
         if measure == "tjur":
             return self._tjur(fit)
-        found = float(self._of_deviances(fit))
+        found = float(fit.once(self, lambda: self._of_deviances(fit)))
         if not np.isfinite(found):
             raise ValueError(
                 "StatisticalParity(measure='nagelkerke'): the likelihood without S is beyond "

@@ -199,6 +199,23 @@ class FairBasis:
         of_sensitive = np.sqrt(np.diag(self.sensitive.scatter()) / self.weight)
         return np.append(of_sensitive, self.predictor_deviations)
 
+    @cached_property
+    def variance_inflation(self) -> Floats | None:
+        """The variance inflation factor of every predictor: 1/(1 − R²) on S and all others.
+
+        VAR(x)·n·[(UᵀU)⁻¹]ⱼⱼ, as U is X without what S explains; infinity for columns that are
+        linear combinations of others. None if U is given
+        controls, or has many more columns than directions.
+        """
+        wide = 2 * self.predictors.rank < len(self.center_predictors)
+        unknown = wide or len(self.given_columns) > 0
+        inverse = None if unknown else self.predictors.inverse_diagonal()
+        if inverse is None:
+            return None
+        found = np.maximum(self.weight * self.predictor_deviations**2 * inverse, 1.0)
+        found[list(self.predictors.dependent)] = np.inf
+        return found
+
     @property
     def binary_predictors(self) -> Booleans:
         """Which columns of X are 0 or 1 in every row, as far as their moments show."""

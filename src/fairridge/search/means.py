@@ -16,6 +16,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import largest_bound
 from fairridge.fairness import Definition
+from fairridge.fairness.means import form_of
 from fairridge.models import Fit, Isolation
 from fairridge.search.driver import Found
 from fairridge.search.fair_side import LARGEST, FairSide
@@ -160,6 +161,7 @@ class MeanParityProblem(GLMProblem):
 
     def _as_fit(self, lambda_: float, glm: PenalizedGLM, point: Point) -> Fit:
         fit = self._plain_fit(lambda_, glm, point)
+        form_of(fit, self._means, lambda: self._bounded.forms[0])
         # The same pass tells the definition's value.
         return replace(fit, deviance=fit.mean_sums(self._means).deviance)
 

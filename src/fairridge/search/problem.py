@@ -325,12 +325,13 @@ class PenalizedProblem(Problem):
         if self.family.least_squares:
             return {}
         basis, names = self.basis, self.space.all_columns.names
-        q, binary = len(basis.center_sensitive), basis.binary_predictors
+        q = len(basis.center_sensitive)
         largest: dict[str, float] = {}
         for fit in fits:
             raw = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
             raw = raw[np.abs(raw).argmax(axis=0), np.arange(len(names))]
-            levels = q + np.flatnonzero(binary & (np.abs(raw[q:]) > SEPARATING_COEFFICIENT))
+            large = np.abs(raw[q:]) > SEPARATING_COEFFICIENT
+            levels = q + np.flatnonzero(large & basis.binary_predictors) if large.any() else ()
             separating = {names[k] for k in levels}
             separating |= set(fit.separation.columns if fit.separation else ())
             here = {name: float(raw[names.index(name)]) for name in separating}
