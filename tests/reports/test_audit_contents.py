@@ -284,7 +284,7 @@ def test_logarithms_of_amounts_have_differences_and_no_ratios():
     low, high = (model.predict(frame)[frame["sex"] == sex].mean() for sex in ("f", "m"))
     assert part.mean_difference.value == pytest.approx(high - low)
     assert "times that of" not in found.summary
-    assert f"sex f is {high - low:.3g} below that of m (interval" in found.summary
+    assert f"sex = f is {high - low:.3g} below that of m (interval" in found.summary
     assert "Observed means of these two groups differ by" in found.summary
     assert "Of highest" not in found.html
     assert "Pred./obs." not in found.html.split('id="groups"')[1].split('id="coefficients"')[0]

@@ -195,19 +195,25 @@ class Audit(Between):
     def to_frame(self) -> Any:
         """Return one row per group, all rows together last."""
         rows = [group.flat() for group in (*self._groups, self.overall)]
-        return make_frame(_defined_columns(rows), self._backend)
+        return self._frame(_defined_columns(rows))
+
+    def _frame(self, columns: dict[str, Any]) -> Any:
+        """Return a frame; of several classes it has a column with the one that it is about."""
+        if self.by_class:
+            n_rows = len(next(iter(columns.values())))
+            columns["class"] = [str(self.positive)] * n_rows
+        return make_frame(columns, self._backend)
 
     def attributes_frame(self) -> Any:
         """Return one row per attribute."""
-        rows = [part.flat() for part in self.attributes]
-        return make_frame(_defined_columns(rows), self._backend)
+        return self._frame(_defined_columns([part.flat() for part in self.attributes]))
 
     def calibration_frame(self) -> Any:
         """Return responses against predictions by group and tenth of the predictions."""
         rows = [tenth.flat() for part in self.attributes for tenth in part.calibration]
         if not rows:
             raise ValueError("there is no calibration without y_true; pass the responses to audit.")
-        return make_frame(columns_of(rows), self._backend)
+        return self._frame(columns_of(rows))
 
     def columns_shown(self, names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[str]:
         """Return the columns of a printed table: those that are defined for a row.
@@ -290,6 +296,9 @@ class Audit(Between):
                 f"the same given {', '.join(self.controls)} (partial R²)",
                 self.partial_r_squared or UNDEFINED,
             ),
+            f"what follows is of class {self.positive}, its probability and decisions for it"
+            if self.by_class
+            else "",
             _fact("share explained by a flexible learner of S (R², new rows)", self.learned_share),
             _fact(gap, self.parity_difference),
             f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",

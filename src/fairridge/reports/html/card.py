@@ -94,7 +94,8 @@ def _fairness(contents: ReportContents) -> str:
     given = contents.certificate
     if given is None:
         return (
-            text + "\n\nThe bound holds in training; no certificate for the population was asked."
+            text
+            + "\n\nThe bound holds in training; no certificate for the population was asked for."
         )
     said = "is certified" if given.granted else "could not be certified"
     return text + (
@@ -105,19 +106,23 @@ def _fairness(contents: ReportContents) -> str:
 
 def _groups(contents: ReportContents) -> list[str]:
     parts = ["## Groups"]
-    audit = contents.main.audits[contents.chosen]
-    for attribute in audit.attributes:
-        rows = [
-            (
-                group.group,
-                count(group.count),
-                number(group.mean_prediction.value),
-                number(group.selection_rate.value),
-            )
-            for group in attribute.groups
-        ]
-        parts.append(f"{attribute.attribute}, {contents.main.rows} rows:")
-        parts.append(_table(("group", "rows", "mean prediction", "selection rate"), rows))
+    columns = ("group", "rows", "mean prediction", "selection rate")
+    for sample in contents.samples:
+        if sample.rows != contents.main.rows:
+            continue
+        of_class = f", class {sample.outcome}" if sample.outcome else ""
+        for attribute in sample.audits[contents.chosen].attributes:
+            rows = [
+                (
+                    group.group,
+                    count(group.count),
+                    number(group.mean_prediction.value),
+                    number(group.selection_rate.value),
+                )
+                for group in attribute.groups
+            ]
+            parts.append(f"{attribute.attribute}, {sample.rows} rows{of_class}:")
+            parts.append(_table(columns, rows))
     return parts
 
 

@@ -23,6 +23,7 @@ from fairridge.reports.html.sections.parts import (
     measure_text,
     measure_with_error,
     name_of_bound,
+    of_class,
     remark,
     section,
     table,
@@ -53,7 +54,7 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html | None]:
         cells = [of_sample(contents.main, k) for k in places]
         if any(cell != MISSING for cell in cells):
             rows.append([label, *cells, board.of_samples(of_sample)])
-    where, what = f"{contents.main.rows} rows", "Rates and decisions"
+    where, what = f"{contents.main.rows} rows{of_class(contents)}", "Rates and decisions"
     if contents.main.decisions is None:
         what = "Means of groups"
     return [

@@ -66,6 +66,7 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
         "groups",
         "Groups",
         element("p", intro),
+        _about_class(contents, board),
         _tenths(contents),
         [
             _attribute(contents, board, scale, columns, position, maximum)
@@ -73,6 +74,18 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
         ],
         _intersections(contents),
         remark(marks),
+    )
+
+
+def _about_class(contents: Audited, board: Board) -> Html | None:
+    """Name the class that numbers of groups are of; nothing if there is only one outcome."""
+    if not contents.main.outcome:
+        return None
+    return element(
+        "p",
+        "Of several classes, predictions, rates and distances are those of one: of ",
+        board.of_samples(lambda sample, k: sample.outcome),
+        f" in tables, of {contents.main.outcome} in charts and for two attributes together.",
     )
 
 

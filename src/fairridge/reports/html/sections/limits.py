@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import section
+from fairridge.reports.html.sections.parts import enumerated, section
 
 LIMITS = (
     (
@@ -48,10 +48,14 @@ OWN_SCALE = (
     "and decisions at a threshold, is a curved function of those. Selection rates "
     "can differ between groups even at r = 0.",
 )
-NUMBERS = (
-    "Scores are not decisions.",
-    "The bound concerns predicted numbers. Shares above a threshold can differ "
-    "between groups even at r = 0.",
+PREDICTIONS = (
+    "Predictions are not decisions.",
+    "The bound concerns the {}. Shares above a threshold can differ between groups even at r = 0.",
+)
+CONTROLS = (
+    "Reasons that were accepted are taken as given.",
+    "The bound is on differences among people of the same {}. Whether {} may justify differences, "
+    "or is itself a result of discrimination, is a question of law.",
 )
 # No address: the report is read without a network, and long after a site may have moved.
 MORE = (
@@ -78,9 +82,13 @@ def limits_of(contents: ReportContents) -> list[tuple[str, str]]:
     """Return titles and texts of the limits that apply to this model."""
     times = contents.subject.reads == "times"
     first, needed, *others = LIMITS
+    measure = contents.measure
     if contents.subject.needs_sensitive:
         others.insert(0, needed)
-    if contents.subject.link == "identity" and not times:
-        return [first, NUMBERS, *others]
+    if measure.given:
+        names = enumerated(measure.given)
+        others.insert(0, (CONTROLS[0], CONTROLS[1].format(names, names)))
+    if measure.whole == "means" or (contents.subject.link == "identity" and not times):
+        return [first, (PREDICTIONS[0], PREDICTIONS[1].format(measure.called)), *others]
     what = "log hazard ratios" if times else "scores"
     return [first, (OWN_SCALE[0], OWN_SCALE[1].format(what)), *others]

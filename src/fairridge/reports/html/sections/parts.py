@@ -130,6 +130,11 @@ def amount(contents: ReportContents, value: float, places: int = 2) -> str:
     return percent(value, places) if contents.unfairness[-1] == 1.0 else number(value)
 
 
+def of_class(contents: Audited) -> str:
+    """Name the class that numbers of groups are of; "" if there is only one outcome."""
+    return f", for class {contents.main.outcome}" if contents.main.outcome else ""
+
+
 def bounded_text(contents: Audited) -> str:
     """Name what is bounded, of several bounds each."""
     return "; ".join(measure.words for measure in contents.bounded)
@@ -167,6 +172,16 @@ def sentence(text: str) -> str:
 def joined(sentences: Iterable[str]) -> str:
     """Make one sentence of several."""
     return "; ".join(text.removesuffix(".") for text in sentences) + "."
+
+
+def enumerated(names: tuple[str, ...], maximum: int = 6) -> str:
+    """Write names as a reader says them."""
+    shown = list(names[:maximum])
+    if len(names) > maximum:
+        shown.append(f"{len(names) - maximum} more")
+    if len(shown) == 1:
+        return shown[0]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _labeled(row: Html, labels: Sequence[str]) -> Html:

@@ -67,10 +67,11 @@ def other_prices(contents: ReportContents) -> list[str]:
         )
     off, before = largest_miscalibration(here), largest_miscalibration(free)
     if math.isfinite(off) and math.isfinite(before):
+        small = before < off / 100.0
+        against = "less than a hundredth of that" if small else shown_calibration(free, before)
         parts.append(
             f"Mean predictions of a group differ from what was observed by up to "
-            f"{shown_calibration(here, off)}, against {shown_calibration(free, before)} without a "
-            "bound (calibration)."
+            f"{shown_calibration(here, off)}, against {against} without a bound (calibration)."
         )
     return parts
 
@@ -95,7 +96,7 @@ def means_texts(audit: Audit) -> list[str]:
     groups = [group for group in part.groups if not group.small]
     low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
     texts = [
-        f"The mean prediction of {part.attribute} {low.group} is {ratio(part.mean_ratio.value)} "
+        f"The mean prediction of {part.attribute} = {low.group} is {ratio(part.mean_ratio.value)} "
         f"times that of {high.group} (interval {ratio(part.mean_ratio.low)} to "
         f"{ratio(part.mean_ratio.high)}), the lowest ratio of two groups."
     ]
@@ -117,8 +118,8 @@ def _differences(audit: Audit) -> list[str]:
     if apart.value == 0.0 or not math.isfinite(observed):  # log hazard ratios have no responses
         return []
     return [
-        f"The mean prediction of {part.attribute} {low.group} is {number(apart.value)} below that "
-        f"of {high.group} (interval {number(apart.low)} to {number(apart.high)}), the largest "
+        f"The mean prediction of {part.attribute} = {low.group} is {number(apart.value)} below "
+        f"that of {high.group} (interval {number(apart.low)} to {number(apart.high)}), the largest "
         "difference of two groups.",
         f"Observed means of these two groups differ by {number(observed)}.",
     ]

@@ -18,10 +18,12 @@ from fairridge.reports.html.sections.blindness import price_of_blindness
 from fairridge.reports.html.sections.parts import (
     achieved_text,
     amount,
+    enumerated,
     error_text,
     joined,
     measure_text,
     name_of_bound,
+    of_class,
     section,
     sentence,
 )
@@ -118,7 +120,7 @@ def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
     verdicts = ("no group below four fifths", "below four fifths")
     if np.isfinite(lowest[contents.chosen]):
         yield (
-            "Lowest adverse impact ratio",
+            f"Lowest adverse impact ratio{of_class(contents)}",
             lambda k: ratio(lowest[k]),
             lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
         )
@@ -126,7 +128,7 @@ def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
     if np.isfinite(ratios[contents.chosen]):
         free = ratio(ratios[contents.free])
         yield (
-            "Lowest ratio of means",
+            f"Lowest ratio of means{of_class(contents)}",
             lambda k: ratio(ratios[k]),
             lambda k: f"between two groups; {free} without a bound",
         )
@@ -166,9 +168,10 @@ def _asked(contents: ReportContents) -> list[str]:
     subject = contents.subject
     k, free = contents.chosen, contents.achieved[contents.free]
     family = "Cox" if subject.reads == "times" else subject.family
+    several = "s"[: len(subject.predictors) != 1]
     rests = (
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
-        f"{len(subject.predictors)} predictors."
+        f"{len(subject.predictors)} predictor{several}."
     )
     if k == contents.free:
         said = contents.measure.sentence(amount(contents, free))
@@ -186,7 +189,14 @@ def _asked(contents: ReportContents) -> list[str]:
     }
     value = "value" if not contents.each else "values"
     otherwise = f"Without a bound the {value} would be {achieved_text(contents, contents.free)}."
-    return [rests, text + came_to.get(contents.status[k], otherwise)]
+    return [rests, text + came_to.get(contents.status[k], otherwise), *_left(contents)]
+
+
+def _left(contents: ReportContents) -> list[str]:
+    """Say what is left of predictions given controls; nothing without any."""
+    names = enumerated(contents.measure.given) if contents.measure.given else ""
+    what = f"What is left is what a linear regression on {names} does not explain."
+    return [what] if names and contents.measure.of_variance else []
 
 
 def _bound(contents: ReportContents) -> str:
@@ -216,15 +226,16 @@ def _isolated(contents: ReportContents) -> str:
 
 def _came_out(contents: ReportContents) -> list[str]:
     k, curve, refits = contents.chosen, contents.dependence, contents.refits
-    text = f"In training it achieves {achieved_text(contents, k)}."
-    if not contents.bounds_eta:
-        text += (
-            f" The {contents.dependence_name} is {amount(contents, curve.training[k])} on these "
-            "rows"
-        )
-        if curve.held_out is not None:
-            text += f", and {amount(contents, curve.held_out[k])} on rows that were held out"
-        text += "."
+    text = f"In training it achieves {achieved_text(contents, k)}"
+    held_out = "" if curve.held_out is None else amount(contents, curve.held_out[k])
+    of_variance = contents.measure.whole in ("scores", "means", "model")
+    where = f"on rows that were held out{', adjusted for chance' if of_variance else ''}"
+    if contents.each or contents.dependence_name != contents.measure.words:
+        known = f"{amount(contents, curve.training[k])} on these rows"
+        also = f", and {held_out} {where}" if held_out else ""
+        text += f". The {contents.dependence_name} is {known}{also}."
+    else:
+        text += f", and {held_out} {where}." if held_out else "."
     parts = [text, _yardstick(contents)]
     if refits is not None and refits.count:
         parts.append(
@@ -252,10 +263,13 @@ def _yardstick(contents: ReportContents) -> str:
         where = "On rows that were held out, adjusted for chance,"
     if contents.measure.given:
         where = f"Among everyone, {where[0].lower()}{where[1:]}"
-    text = f"{where} the sensitive attributes explain {' and '.join(shares)}"
+    people = enumerated(contents.measure.attributes)
+    explain = "together explain" if len(contents.measure.attributes) > 1 else "explains"
+    text = f"{where} {people} {explain} {' and '.join(shares)}"
     if "decision_gap" in curves:
         gap = points(curves["decision_gap"].best_known[k])
-        text += f"; the share of rows that are selected differs by up to {gap} between groups"
+        given = "given a class" if contents.main.outcome else "selected"
+        text += f"; the share of rows that are {given} differs by up to {gap} between groups"
     return f"{text}."
 
 
@@ -265,10 +279,20 @@ def _learned(contents: ReportContents) -> str:
     if learned.value != learned.value:
         return ""
     shown = [percent(max(value, 0.0), 2) for value in (learned.value, learned.low, learned.high)]
+    among = "Among everyone, a" if contents.measure.given else "A"
     return (
-        "A flexible learner of the sensitive attributes, which also sees dependence that is not "
-        f"linear, explains {shown[0]} (interval {shown[1]} to {shown[2]})."
+        f"{among} flexible learner of the sensitive attributes, which also sees dependence that is "
+        f"not linear, explains {shown[0]} (interval {shown[1]} to {shown[2]}) of the variance of "
+        f"{_score(contents)}."
     )
+
+
+def _score(contents: ReportContents) -> str:
+    """Name what groups and a flexible learner look at."""
+    outcome = contents.main.outcome or contents.subject.outcome
+    if outcome:
+        return f"the predicted probability of {outcome}"
+    return "the log hazard ratios" if contents.subject.reads == "times" else "the predictions"
 
 
 def _cost(contents: ReportContents) -> str:
@@ -308,17 +332,4 @@ def _groups(contents: ReportContents) -> str:
     if lowest >= FOUR_FIFTHS:
         return f"{text}: no group falls below the four-fifths rule."
     below = "this group falls" if len(audit.flagged) == 1 else "several groups fall"
-    return (
-        f"{text}: {below} below the four-fifths rule. The bound is on the dependence of scores, "
-        "not on these rates."
-    )
-
-
-def enumerated(names: tuple[str, ...], maximum: int = 6) -> str:
-    """Write names as a reader says them."""
-    shown = list(names[:maximum])
-    if len(names) > maximum:
-        shown.append(f"{len(names) - maximum} more")
-    if len(shown) == 1:
-        return shown[0]
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"{text}: {below} below the four-fifths rule. The bound is not on these rates."
