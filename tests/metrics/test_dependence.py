@@ -21,7 +21,7 @@ def people():
 def scored(prediction, S, y):
     return ScoredRows(
         family=Gaussian(), scores=prediction[:, None], response=y, weight=np.ones(len(S)),
-        sensitive=S, span=S, controls=S[:, :0], targets=y,
+        sensitive=S, controls=S[:, :0], targets=y,
     )  # fmt: skip
 
 

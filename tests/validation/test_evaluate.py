@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
 from fairridge.metrics import area_under_curve
-from fairridge.metrics.dependence_shares import sensitive_span, share_explained
+from fairridge.metrics.dependence_shares import share_explained
 from fairridge.metrics.scored_rows import ScoredRows, predicted_means
 from fairridge.validation.evaluate import accuracy, classification_scores, mean_and_error
 from fairridge.validation.passed_rows import PassedRows
@@ -28,7 +28,6 @@ def scored(family, response, eta, weight):
         response=response,
         weight=weight,
         sensitive=nothing,
-        span=nothing,
         controls=nothing,
     )
 
@@ -116,14 +115,11 @@ def test_shares_are_adjusted_r_squared_whatever_the_weights():
     share = LinearRegression().fit(S, predicted, weight).score(S, predicted, weight)
     twice = np.column_stack([S, S[:, 0] - S[:, 1], np.full(30, 0.1)])  # of rank 3
     for columns in (S, twice):
-        span = sensitive_span(columns, weight)
-        found = share_explained(predicted[:, None], span, weight)
+        found = share_explained(predicted[:, None], columns, weight)
         assert found == pytest.approx(1.0 - (1.0 - share) * 29 / 26)
-        plain = share_explained(predicted[:, None], span, weight, adjusted=False)
+        plain = share_explained(predicted[:, None], columns, weight, adjusted=False)
         assert plain == pytest.approx(share)
-    assert np.isnan(
-        share_explained(predicted[:4, None], sensitive_span(S[:4], weight[:4]), weight[:4])
-    )
+    assert np.isnan(share_explained(predicted[:4, None], S[:4], weight[:4]))
 
 
 def test_outcomes_are_what_models_predict():

@@ -31,19 +31,18 @@ NEGLIGIBLE_DEVIATION = 1e-12
 
 
 def share_explained(
-    predicted: Floats, span: Floats, weight: Floats, *, adjusted: bool = True
+    predicted: Floats, S: Floats, weight: Floats, *, adjusted: bool = True
 ) -> float:
     """Return R² of predictions regressed on S, adjusted for chance on validation rows.
 
     The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
     of S in the n rows. NaN if n ≤ q + 1. In rows that a model was not fitted to,
     S and U = X − SB are not orthogonal, so that α and β do not give the share.
-    `span` has independent columns with the span of S, as `sensitive_span` returns
-    them; n is the number of rows whatever their weights.
+    n is the number of rows whatever their weights.
     """
-    joint = scatter_of(np.hstack([span, without_rounding(predicted, weight)]), weight)
+    joint = scatter_of(np.hstack([S, without_rounding(predicted, weight)]), weight)
     n_rows = len(predicted) if adjusted else None
-    return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
+    return explained_by_sensitive(joint, S.shape[1], predicted.shape[1], n_rows)
 
 
 def without_rounding(columns: Floats, weight: Floats, size: float = 0.0) -> Floats:
@@ -54,8 +53,9 @@ def without_rounding(columns: Floats, weight: Floats, size: float = 0.0) -> Floa
 
 
 def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:
-    """Return Σ w (z − z̄)(z − z̄)ᵀ over rows z."""
-    centered = columns - np.average(columns, axis=0, weights=weight)
+    """Return Σ w (z − z̄)(z − z̄)ᵀ over rows z; from a row on, so that constants have exactly 0."""
+    shifted = columns - columns[:1]
+    centered = shifted - np.average(shifted, axis=0, weights=weight)
     weighted = centered if weight is None else centered * weight[:, None]
     return weighted.T @ centered
 

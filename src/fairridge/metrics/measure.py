@@ -137,7 +137,7 @@ class Measure:
 def dependence_of(rows: ScoredRows, *, adjusted: bool = True) -> dict[str, float]:
     """Return the shares of scores and means that S explains, which describe every model."""
     return {
-        name: share_explained(values, rows.span, weight, adjusted=adjusted)
+        name: share_explained(values, rows.sensitive, weight, adjusted=adjusted)
         for name, (values, weight) in rows.explainable.items()
     }
 

@@ -26,10 +26,7 @@ class ScoredRows:
     scores: Floats  # linear predictors without any offset, of shape (n, K)
     response: Floats  # what the family reads, of shape (n, c)
     weight: Floats  # ones if none were given
-    # S as the model reads it, written out, of shape (n, q); and orthonormal columns, under the
-    # weights, with the span of these less their means.
-    sensitive: Floats
-    span: Floats
+    sensitive: Floats  # S as the model reads it, written out, of shape (n, q)
     controls: Floats  # written out, of shape (n, c)
     offset: Floats | None = None  # as it was given: logarithms of exposures, too
     # Exposures of a model without a linear predictor, whose scores are rates.

@@ -12,7 +12,6 @@ from sklearn.base import clone, is_classifier
 from fairridge._typing import Floats
 from fairridge.data import index_of
 from fairridge.data.pipelines import predicted, with_columns_of
-from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.measure import dependence_of, measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.search import of_parts
@@ -41,8 +40,7 @@ def scored(
     _, found = read_rows(model, model.inner_rows(rows), sensitive)
     if on is None:
         return found
-    span = sensitive_span(on.columns, found.weight)
-    return replace(found, sensitive=on.columns, span=span, attributes=on.attributes)
+    return replace(found, sensitive=on.columns, attributes=on.attributes)
 
 
 @of_parts()

@@ -103,9 +103,9 @@ def achieved(
     adjusted: bool = True,
 ) -> float:
     """Return how unfair a fit is on rows, by its own definition; the offset has no part in it."""
-    columns = [rows.span, rows.scores, engine.rows.targets]
+    columns = [rows.sensitive, rows.scores, engine.rows.targets]
     joint = scatter_of(np.hstack(columns), rows.weight)
-    q, m = rows.span.shape[1], rows.scores.shape[1]
+    q, m = rows.sensitive.shape[1], rows.scores.shape[1]
     return definition.held_out(fit, engine, joint, q, m, adjusted=adjusted)
 
 

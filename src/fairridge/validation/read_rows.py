@@ -16,7 +16,6 @@ from fairridge.engines.blocks import dense
 from fairridge.estimators._responses import Inputs, Response, SurvivalTimes
 from fairridge.estimators._training import engine_of
 from fairridge.families import Cox
-from fairridge.metrics.dependence_shares import sensitive_span
 from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.outcomes import counts
 from fairridge.metrics.scored_rows import ScoredRows
@@ -84,7 +83,6 @@ def _read_others(
         response=response.values,
         weight=inputs.weights,
         sensitive=on.columns,
-        span=sensitive_span(on.columns, inputs.weights),
         controls=np.empty((len(on.columns), 0)),
         per=per,
         targets=response.targets,
@@ -132,7 +130,6 @@ def written(engine: MemoryEngine, response: Response) -> ScoredRows:
         response=engine.response,
         weight=engine.weights,
         sensitive=S,
-        span=sensitive_span(S, engine.weights),
         controls=dense(rows.predictors, n)[:, C] if C else np.empty((n, 0)),
         offset=engine.offset,
         targets=rows.targets,
