@@ -13,7 +13,9 @@ from fairridge.metrics.contrasts import (
     largest_rate_difference,
     smallest_rate_ratio,
 )
-from fairridge.metrics.intervals import Estimate, mean_interval, rate_interval
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import Estimate
 
 TITLE = "Worst of all groups in audits"
 LEVEL = 0.95
@@ -48,9 +50,9 @@ def audited(
     """Return what an audit says of the worst groups, and the truth; scores are exponential."""
     chosen = rng.random((len(share), rows)) < share[:, None]
     scores = rng.exponential(size=(len(share), rows)) * (0.5 + share[:, None])
-    ones = np.ones(rows)
-    of_rates = [rate_interval(hits, ones, LEVEL) for hits in chosen]
-    of_means = [mean_interval(values, ones, LEVEL) for values in scores]
+    groups = Grouping("", ("",) * len(share), np.repeat(np.arange(len(share)), rows))
+    table = GroupTable.of([groups], np.ones(chosen.size), chosen.ravel(), scores.ravel())
+    of_rates, of_means = table.rates(0, LEVEL), table.averages(1, LEVEL)
     return [
         (MEASURES[0], smallest_rate_ratio(of_rates, LEVEL), float(share.min() / share.max())),
         (MEASURES[1], largest_rate_difference([of_rates], LEVEL), float(np.ptp(share))),

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
+from fairridge.metrics.intervals import effective_size, rate_estimates
 
 
 class LateModule:
@@ -145,6 +146,12 @@ def means(model, X, **given):
         return model.predict(X, **given)[:, None]
     found = model.predict_proba(X, **given)
     return found[:, 1:] if found.shape[1] == 2 else found
+
+
+def rate_interval(hits, weight, confidence):
+    """Return a weighted share with Wilson's interval, of Kish's effective number of rows."""
+    p = np.average(hits, weights=weight) if len(hits) else np.nan
+    return rate_estimates(np.array([p]), np.array([effective_size(weight)]), confidence)[0]
 
 
 def r_squared(values, columns, weight=None, given=None):

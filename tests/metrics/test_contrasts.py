@@ -18,10 +18,10 @@ from fairridge.metrics.contrasts import (
     smallest_mean_ratio,
     smallest_rate_ratio,
 )
-from fairridge.metrics.intervals import mean_interval, rate_interval
+from fairridge.metrics.intervals import mean_interval
 from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import explained_share
-from tests.zoo import LateModule
+from tests.zoo import LateModule, rate_interval
 
 proportion = LateModule("statsmodels.stats.proportion")
 

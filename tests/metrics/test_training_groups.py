@@ -129,9 +129,7 @@ def test_very_many_values_are_cut_alike_in_any_order():
 def test_few_values_are_cut_as_in_an_audit(frame):
     for values in (np.arange(3), np.arange(100) % 7, np.zeros(5)):
         found = ValueWeights.of(values.astype(float), np.ones(len(values))).bands(4)
-        groups = groupings(
-            as_table(values[:, None]), np.ones(len(values)), bins=4, intersections=False
-        )
+        groups = groupings(as_table(values[:, None]), np.ones(len(values)))
         assert found.labels == groups[0].labels
         np.testing.assert_array_equal(found.codes(values), groups[0].codes)
 

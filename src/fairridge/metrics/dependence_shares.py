@@ -58,19 +58,3 @@ def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:
     centered = shifted - np.average(shifted, axis=0, weights=weight)
     weighted = centered if weight is None else centered * weight[:, None]
     return weighted.T @ centered
-
-
-def sensitive_span(S: Floats, weight: Floats) -> Floats:
-    """Return orthonormal columns, under the weights, with the span of centered S.
-
-    So no digits are lost if S is collinear, and there are as many columns as
-    the rank of S.
-    """
-    centered = S - np.average(S, axis=0, weights=weight)
-    constant = S.min(axis=0) == S.max(axis=0)
-    root = np.sqrt(weight)[:, None]
-    weighted = np.where(constant, 0.0, centered) * root
-    norms = np.linalg.norm(weighted, axis=0)
-    left, values, _ = np.linalg.svd(weighted / np.where(norms > 0, norms, 1.0), full_matrices=False)
-    used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
-    return left[:, used] / root

@@ -92,20 +92,14 @@ def sensitive_table(design: Design, X: Table, S: Table | None) -> Table:
     return replace(table.select(places), names=tuple(map(table.label, places)))
 
 
-def groupings(
-    table: Table, weight: Floats, *, bins: int = BINS, intersections: bool = False
-) -> tuple[Grouping, ...]:
-    """Partition the rows by every column, and by all of them crossed if `intersections`.
+def groupings(table: Table, weight: Floats) -> tuple[Grouping, ...]:
+    """Partition the rows by every column.
 
-    Numbers of more than `bins` values are cut at their weighted quantiles. Rows whose
-    attribute is missing are a group of their own, the last.
+    Numbers of more than four values are cut at their weighted quantiles. Rows whose attribute is
+    missing are a group of their own, the last.
     """
-    parts = [
-        one.grouping(table.column(k)) for k, one in enumerate(attributes_of(table, weight, bins))
-    ]
-    if intersections and len(parts) > 1:
-        parts.append(crossing(parts))
-    return tuple(parts)
+    attributes = enumerate(attributes_of(table, weight))
+    return tuple(one.grouping(table.column(k)) for k, one in attributes)
 
 
 def numbers_beyond(table: Table, most: int) -> list[bool]:

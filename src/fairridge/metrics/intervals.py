@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Floats
 
 NAN = float("nan")
 # Confidence of intervals that nobody has chosen another one for.
@@ -61,22 +61,12 @@ def effective_size(weight: Floats) -> float:
     return float(weight.sum()) ** 2 / float((weight * weight).sum())
 
 
-def rate_interval(hits: Booleans, weight: Floats, confidence: float) -> Estimate:
-    """Weighted share of hits with Wilson's score interval.
-
-    With p the share, n the effective number of rows and z the normal quantile,
-    (p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n). It stays within [0, 1]
-    and is not empty at p = 0 and p = 1.
-    """
-    n = effective_size(weight)
-    if n == 0.0:
-        return UNDEFINED
-    p = min(float((weight * hits).sum() / weight.sum()), 1.0)  # faster than to pick the hits
-    return rate_estimates(np.array([p]), np.array([n]), confidence)[0]
-
-
 def rate_estimates(p: Floats, n: Floats, confidence: float) -> list[Estimate]:
-    """Return shares p of n rows with Wilson's score intervals; see `rate_interval`."""
+    """Return shares p of n rows, in effect, with Wilson's score intervals.
+
+    With z the normal quantile, (p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n). It stays within
+    [0, 1] and is not empty at p = 0 and p = 1.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = wilson_limits(p, n, float(ndtri(0.5 + confidence / 2.0)))
     return _estimates(p, low, high, n)

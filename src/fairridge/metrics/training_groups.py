@@ -15,7 +15,6 @@ variance of μ that S explains.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -28,7 +27,6 @@ from fairridge.data import Encoding, Indicators, MappedEncoding, Piece
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import (
     Engine,
-    MeanSums,
     MemoryEngine,
     binary_columns,
     columns_in_threads,
@@ -36,6 +34,7 @@ from fairridge.engines import (
 )
 from fairridge.fairness import MeanParity
 from fairridge.families.sums import MeansOfRows, PredictedMeans
+from fairridge.metrics.batches import Sums
 from fairridge.metrics.group_table import (
     SMALL_GROUP_ROWS,
     GroupTable,
@@ -320,7 +319,7 @@ class _GroupSums:
     # Means to be summed as well: which, where, and with how many columns; see `Engine.means`.
     means: tuple[MeansOfRows, tuple[Floats, Floats, Floats], int | None] | None = None
 
-    def __call__(self, engine: MemoryEngine) -> _Sums:
+    def __call__(self, engine: MemoryEngine) -> GroupTable | Sums:
         groupings = self.groupings
         if groupings is None:
             pieces = engine.rows.sensitive
@@ -335,19 +334,10 @@ class _GroupSums:
             columns += _total_columns(self.family, eta, engine.response)
         table = GroupTable.of(groupings, engine.weights, *columns)
         if self.means is None:
-            return _Sums((table,))
+            return table
         means, place, beside = self.means
-        return _Sums((table, engine.means(self.family, means, *place, beside=beside)))
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Several sums over rows, which add to those of other rows one by one."""
-
-    parts: tuple[GroupTable | MeanSums | ValueWeights, ...]
-
-    def __add__(self, other: _Sums) -> _Sums:
-        return _Sums(tuple(map(operator.add, self.parts, other.parts)))
+        summed = engine.means(self.family, means, *place, beside=beside)
+        return Sums({"groups": table, "means": summed})
 
 
 def group_sums(
@@ -371,25 +361,25 @@ def group_sums(
     groups = _GroupSums(fit.family, raw, level, n_classes, encoding, bands, groupings)
     if means is not None and not in_memory(engine) and fit.lacks(means, engine):
         groups = replace(groups, means=(means, fit.place, fit.beside))
-        table, sums = engine.sum_of(groups).parts
-        fit.learn(means, sums)
-        return cast(GroupTable, table)
+        sums = engine.sum_of(groups)
+        fit.learn(means, sums["means"])
+        return cast(GroupTable, sums["groups"])
     # The passes that are counted are those of the search and of decisions.
-    (table,) = (engine.sum_of(groups) if n_classes else groups(cast(MemoryEngine, engine))).parts
+    table = engine.sum_of(groups) if n_classes else groups(cast(MemoryEngine, engine))
     return cast(GroupTable, table)
 
 
 def bands_of(engine: Engine) -> tuple[Bands, ...]:
     """Return how numeric attributes are cut into groups, in one pass over an engine's rows."""
-    distributions: _Sums = engine.sum_of(_distributions, only_sensitive=True)
-    return tuple(cast(ValueWeights, values).bands() for values in distributions.parts)
+    distributions: Sums = engine.sum_of(_distributions, only_sensitive=True)
+    return tuple(values.bands() for values in distributions.parts.values())
 
 
-def _distributions(engine: MemoryEngine) -> _Sums:
+def _distributions(engine: MemoryEngine) -> Sums:
     """Count the values of the numeric columns of S."""
     columns, weight = list(_numbers(engine.rows.sensitive)), engine.weights
     each = columns_in_threads(lambda x: ValueWeights.of(x, weight), columns, len(weight))
-    return _Sums(tuple(each))
+    return Sums(dict(enumerate(each)))
 
 
 def _numbers(pieces: Sequence[Piece]) -> Iterator[Floats]:
