@@ -8,6 +8,8 @@ from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
+from scipy.stats import chi2, ncx2
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -323,3 +325,35 @@ def pooled(parts, C=None):
 
 def squares(values, weight):
     return float((weight @ values**2).sum())
+
+
+def parts_of_share(values, S, weight, C=None):
+    """Return what S explains of columns given C, what it leaves, and the variance of that."""
+    C = np.zeros((N, 0)) if C is None else C
+    of_S, left = (part - fitted(part, [C], weight) for part in (S, values))
+    h = fitted(left, [of_S], weight)
+    e = left - h
+    return h, e, squares(e, weight / weight.sum())
+
+
+def interval_of_share(values, S, weight, C=None, confidence=0.95):
+    """Return the ends of an interval of R² on S, given C, from the influence of every row.
+
+    Odds of the share, over their variance by 4ω, are noncentral χ².
+    """
+    w, q, m = weight / weight.sum(), S.shape[1], values.shape[1]
+    h, e, rest = parts_of_share(values, S, weight, C)
+    odds = squares(h, w) / rest
+    influence = (h**2 + 2.0 * h * e - odds * e**2).sum(axis=1) / rest
+    free = N - 1 - q - (0 if C is None else C.shape[1])
+    variance = float(((w * influence) ** 2).sum()) * N / free
+    unit, tail = variance / (4.0 * odds), 0.5 - confidence / 2.0
+    seen = odds / unit
+
+    def end(probability):
+        if chi2.cdf(seen, q * m) <= probability:
+            return 0.0
+        at = brentq(lambda nc: ncx2.cdf(seen, q * m, nc) - probability, 1e-12, 10.0 * seen + 100.0)
+        return at * unit / (1.0 + at * unit)
+
+    return end(1.0 - tail), end(tail)

@@ -10,7 +10,17 @@ from html import unescape
 import numpy as np
 import pytest
 
-from fairridge import Monitor, attribution, audit, compare, cross_validate, proxies, report
+from fairridge import (
+    Monitor,
+    attribution,
+    audit,
+    choose_bound,
+    compare,
+    cross_validate,
+    proxies,
+    report,
+    rules,
+)
 from fairridge.estimators._model import bounded_measure
 from fairridge.metrics import make_fairness_scorer
 from tests.contracts.independent import (
@@ -25,6 +35,8 @@ from tests.contracts.independent import (
     R,
     Seen,
     exists,
+    interval_of_share,
+    parts_of_share,
     people,
     seen,
     share,
@@ -445,6 +457,127 @@ def readable(page):
     """Return the words of a page."""
     seen_only = re.sub("<(script|style).*?</\\1>|<[^>]+>", " ", page, flags=re.DOTALL)
     return " ".join(unescape(seen_only).split())
+
+
+# ------------------------------------------------------------------ intervals, and rules
+
+INTERVALS = (
+    ("gaussian", "statistical-parity", "plain"),
+    ("gaussian", "statistical-parity", "controls"),
+    ("counts", "mean-parity", "plain"),
+    ("counts", "mean-parity", "controls"),
+    ("two", "mean-parity", "crossed"),
+    ("two", "statistical-parity", "blind, controls"),
+    ("four", "mean-parity", "missing"),
+    ("times", "statistical-parity", "blind"),
+)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize(("kind", "definition", "option"), INTERVALS)
+def test_intervals_of_what_is_bounded(kind, definition, option, weights):
+    """Audits, and reports on new rows, have the interval of an independent computation."""
+    case = seen(kind, definition, option, weights)
+    bounded = {
+        "mean-parity": (case.means, case.S, case.mean_weight, case.C),
+        "statistical-parity": (case.eta, case.S, case.weight, case.C),
+    }[definition]
+    ends = pytest.approx(interval_of_share(*bounded), rel=1e-6, abs=1e-9)
+    page = report(case.model, case.X, case.y, new_rows=True, **case.given)
+    found = page.contents.bound_on
+    assert (found.low, found.high) == ends
+    measured = audited(case)
+    if definition == "statistical-parity" and kind != "gaussian":
+        found = measured.eta_share if "controls" not in option else found
+    else:
+        found = measured.partial_r_squared if "controls" in option else measured.means_share
+    assert (found.low, found.high) == ends
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("page", INTERVALS[:2] + INTERVALS[-1:])
+def test_inference_of_what_is_bounded(page, weights):
+    """The share, and the influence of rows on its odds, are those of least squares."""
+    case = seen(*page, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = case.model.inference(case.X, case.y, covariance="HC0", **case.given).population
+    value = share(case.eta, case.S, case.weight, case.C)
+    assert found.odds == pytest.approx(value / (1.0 - value), rel=1e-6)
+    h, e, rest = parts_of_share(case.eta, case.S, case.weight, case.C)
+    influence = (h**2 + 2.0 * h * e - found.odds * e**2).sum(axis=1) / rest
+    w = case.weight / case.weight.sum()
+    spread = float(((w * influence) ** 2).sum()) / (4.0 * found.odds)
+    assert found.spread == pytest.approx(spread, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the guarantee leaves out groups")
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [
+        ("two", rules.AdverseImpact(0.1)),
+        ("two", rules.OpportunityGap(0.99)),
+        ("two", rules.MeanGap(0.9)),
+        ("four", rules.AdverseImpact(0.01, favorable="d")),
+        ("gaussian", rules.MeanGap(50.0)),
+        ("counts", rules.MeanGap(50.0)),
+    ],
+)
+def test_choices_of_bounds(kind, rule, weights):
+    """Rules see the decisions of models fitted to the training rows, on these and on others."""
+    X, y, weight, exposure = people()
+    y, own, held = y[kind], np.arange(N) < N // 2, np.arange(N) >= N // 2
+    given = {"sample_weight": weight} if weights == "weighted" else {}
+    given |= {"exposure": exposure} if kind == "counts" else {}
+    model = unfitted(kind, {"definition": "mean-parity"})
+    found = choose_bound(
+        model, X[own], y[own], X[held], y[held], rule=rule, unfairness=[0.05], confidence=0.5,
+        untested="ignore",
+        **{k: v[own] for k, v in given.items()}, **{f"{k}_held": v[held] for k, v in given.items()},
+    )  # fmt: skip
+    fitted = model.fit(X[own], y[own], **{k: v[own] for k, v in given.items()})
+    (step,) = found.steps
+    for key, rows in (("train_value", own), ("value", held)):
+        case = Seen(kind, "mean-parity", "plain", fitted, {"X": X[rows], "y": y[rows]}, X, fitted)
+        assert step[key] == pytest.approx(by_rule(case, rule, rows, weight, given), rel=1e-9)
+
+
+def by_rule(case, rule, rows, weight, given):
+    """Return what a rule compares, of the two groups that come nearest to breaking it."""
+    X, y = case.X[rows], np.asarray(case.y)
+    n = len(X)
+    weight = weight[rows] if "sample_weight" in given else np.ones(n)
+    if "exposure" in given:
+        weight = weight * given["exposure"][rows]
+    eta = np.asarray(case.model._linear_predictor(X, None, None)).reshape(n, -1)
+    if case.kind in ("two", "four"):
+        P, label = case.model.predict_proba(X), rule.favorable or "yes"
+        score = P[:, case.model.classes_.tolist().index(label)]
+        among = y == label if isinstance(rule, rules.OpportunityGap) else np.ones(n, dtype=bool)
+        if not isinstance(rule, rules.MeanGap):
+            score = (score > 0.5).astype(float)
+    else:
+        score, among = (np.exp(eta) if case.kind == "counts" else eta)[:, 0], True
+    found = []
+    for groups in (X["sex"].to_numpy(), quarters(X["age"].to_numpy(), weight)):
+        means = [
+            np.average(score[inside], weights=weight[inside])
+            for inside in ((groups == name) & among for name in np.unique(groups))
+            if weight[inside].sum() ** 2 / (weight[inside] ** 2).sum() >= 30
+        ]
+        found.append((min(means), max(means)))
+    if isinstance(rule, rules.AdverseImpact):
+        return min(low / high for low, high in found)
+    return max(high - low for low, high in found)
+
+
+def quarters(values, weight):
+    """Return the quarter of each value, by weight."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weight[order]) / weight.sum()
+    cuts = [values[order][np.searchsorted(below, part)] for part in (0.25, 0.5, 0.75)]
+    return np.searchsorted(cuts, values)
 
 
 # ------------------------------------------------------------------ what is promised and watched
