@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -180,8 +181,7 @@ class StatisticalParity(VarianceShare):
         """Return the shares of S in several models."""
         if self.applies_to(models.family):
             return super().predicted(models)
-        found = self._of_deviances(models)
-        return np.where(models.alpha.any(axis=(1, 2)), found, 0.0)
+        return self._of_deviances(models)
 
     def _of_deviances(self, fit: Fit | PredictedModels) -> Floats:
         """Return the share of S in the explained deviance, of one model or of several."""
@@ -190,7 +190,7 @@ class StatisticalParity(VarianceShare):
         options: Any = {"center": self.center, "log_size": log_size}
         without = fit.deviance_without(predictors=True, **options)
         null = fit.deviance_without(predictors=False, **options)
-        divisor = float(np.exp(-log_size))
+        divisor = math.exp(-log_size)
         deviance, weight = np.asarray(fit.deviance) * divisor, fit.basis.weight * divisor
         unit = fit.family.unit(float(fit.basis.center_targets[0]))
         explained = null - deviance

@@ -332,14 +332,31 @@ class DevianceOfRows(FamilyFunction):
 class PredictedModels:
     """What definitions need of L models that differ in λ; the names are those of `Fit`."""
 
-    alpha: Floats  # of shape (L, K, q), K rows of coefficients each
-    beta: Floats  # of shape (L, K, p)
+    # Each is a combination of a few models, of shape (L, P), whose coefficients have the shapes
+    # (P, K, q) and (P, K, p).
+    parts: Floats
+    of_alpha: Floats
+    of_beta: Floats
     deviance: Floats  # of shape (L,)
     # Deviances at α = 0, with β and without it, of shape (L,).
     without_sensitive: Floats
     null: Floats
     family: Family
     basis: FairBasis
+
+    @cached_property
+    def alpha(self) -> Floats:
+        """Coefficients of S, of shape (L, K, q)."""
+        return self._combined(self.of_alpha)
+
+    @cached_property
+    def beta(self) -> Floats:
+        """Coefficients of U, of shape (L, K, p)."""
+        return self._combined(self.of_beta)
+
+    def _combined(self, each: Floats) -> Floats:
+        count, *shape = each.shape
+        return (self.parts @ each.reshape(count, -1)).reshape(-1, *shape)
 
     @cached_property
     def sensitive_variance(self) -> Floats:

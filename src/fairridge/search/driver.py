@@ -333,6 +333,7 @@ class BoundDescent:
         return self._search.has_lost_curvature(self._lambda, point)
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choice | None:
     """Choose λ(r) among the models that one pass predicts; None if none meets the bound."""
     rates = local.rates[local.rates > CURVATURE_TOLERANCE * local.rates.max(initial=0.0)]
@@ -344,9 +345,8 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
     grid = grid[grid > least] if least > 0.0 else grid
 
     def excess(lambdas: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            # Whatever is not a number is too much, as next to the least λ, where none may be left.
-            return np.asarray(np.fmin(predicted(lambdas) - r, 1.0))
+        # Whatever is not a number is too much, as next to the least λ, where none may be left.
+        return np.asarray(np.fmin(predicted(lambdas) - r, 1.0))
 
     above = excess(grid) > 0.0
     if above[-1]:

@@ -110,17 +110,18 @@ class QuadraticSearch(BoundSearch):
         rows = local.moves.copy()
         rows[0] += point.theta
         _, of_alpha, of_beta = glm.coordinates.split(rows.reshape(-1, width))
-        of_alpha, of_beta = of_alpha.reshape(len(rows), -1), of_beta.reshape(len(rows), -1)
+        of_alpha, of_beta = (each.reshape(len(rows), m, -1) for each in (of_alpha, of_beta))
         deviances = self._deviances(point, local.moves)
 
         def values(lambdas: Floats) -> Floats:
-            along = local.along(lambdas)
-            alpha = (along @ of_alpha).reshape(len(along), m, -1)
-            beta = (along @ of_beta).reshape(len(along), m, -1)
-            deviance, *others = deviances(along)
+            parts = local.along(lambdas)
+            deviance, *others = deviances(parts)
             without, null = others or (deviance, deviance)
-            models = PredictedModels(alpha, beta, deviance, without, null, glm.family, glm.basis)
-            return self._values(models)
+            return self._values(
+                PredictedModels(
+                    parts, of_alpha, of_beta, deviance, without, null, glm.family, glm.basis
+                )
+            )
 
         return values
 
