@@ -36,12 +36,11 @@ from fairridge.engines.samples import spread_rows
 from fairridge.engines.sums import (
     DistinctResponses,
     MeanSums,
+    NullModel,
     block_means,
     class_responses,
     hessian_of,
     intercepts_of_sums,
-    null_means,
-    null_sums,
     with_gram,
 )
 from fairridge.families import Family
@@ -290,7 +289,7 @@ class DeviceEngine:
     ) -> GLMSums:
         k, m = 1 + len(center), len(intercept)
         if not (raw.any() or others or self._responses is None):
-            null = null_sums(family, self.moments(), center, intercept)
+            null = self._null_model.sums(family, center, intercept)
             if null is not None:
                 return null
         known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
@@ -348,7 +347,7 @@ class DeviceEngine:
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
         if not (raw.any() or self._responses is None):
-            null = null_means(family, means, self.moments(), center, intercept, multipliers, beside)
+            null = self._null_model.means(family, means, center, intercept, multipliers, beside)
             if null is not None:
                 return null
         gap, sizes = self._about[: len(center)] - center, (1 + beside, 1 + len(center))
@@ -385,6 +384,10 @@ class DeviceEngine:
             return [eta[:, j * m : (j + 1) * m] for j in range(len(places))]
 
         return of_block
+
+    @cached_property
+    def _null_model(self) -> NullModel:
+        return NullModel(self.moments())
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:

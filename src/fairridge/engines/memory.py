@@ -39,10 +39,9 @@ from fairridge.engines.samples import spread_rows, with_total_weight
 from fairridge.engines.sums import (
     DistinctResponses,
     MeanSums,
+    NullModel,
     block_means,
     deviance_hessian,
-    null_means,
-    null_sums,
     with_gram,
 )
 from fairridge.families import Family
@@ -243,7 +242,7 @@ class MemoryEngine:
         others: Sequence[Place] = (),
     ) -> GLMSums:
         if not (raw.any() or others or self._moments is None or self.rows.offset is not None):
-            null = null_sums(family, self._moments, center, intercept)
+            null = self._null_model.sums(family, center, intercept)
             if null is not None:
                 return null
         k = 1 + len(center)
@@ -299,7 +298,7 @@ class MemoryEngine:
     ) -> MeanSums:
         beside = self.n_sensitive if beside is None else beside
         if not (raw.any() or self._moments is None or self.rows.offset is not None):
-            null = null_means(family, means, self._moments, center, intercept, multipliers, beside)
+            null = self._null_model.means(family, means, center, intercept, multipliers, beside)
             if null is not None:
                 return null
         eta, sizes = self._eta(center, intercept, raw), (1 + beside, 1 + len(center))
@@ -455,6 +454,10 @@ class MemoryEngine:
         """One pass: add up what every block gives."""
         self.passes += 1
         return reduce(operator.add, self._matrix.each(work, blocks))
+
+    @cached_property
+    def _null_model(self) -> NullModel:
+        return NullModel(self.moments())
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:

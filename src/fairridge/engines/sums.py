@@ -141,36 +141,57 @@ def _gram_about(moments: Moments, center: Floats) -> Floats:
     return gram
 
 
-def null_means(
-    family: Family,
-    means: MeansOfRows,
-    moments: Moments,
-    center: Floats,
-    intercept: Floats,
-    multipliers: Floats | None,
-    beside: int,
-) -> MeanSums | None:
-    """Return sums of means of classes at one η for all rows, from moments; see `Engine.means`.
+class NullModel:
+    """Sums over rows of classes that share one η, from moments.
 
-    None like `null_sums`, and if means count in some of the rows.
+    The last ones are kept, since searches begin with them more than once.
     """
-    sums = null_sums(family, moments, center, intercept)
-    if sums is None or (multipliers is not None and multipliers.any()):
-        return None
-    mu = means(np.zeros((1, 1)), intercept[None], 0 if multipliers is None else 2, None)
-    if mu.counted is not None:
-        return None
-    gram, values = _gram_about(moments, center), mu.values[0]
-    head, each = 1 + beside, np.ones(len(values))
-    products, weights = values[:, None] * gram[0, :head], moments.weight * each
-    found = MeanSums(sums.deviance, products, weights, 0.0 * each, moments.n_rows * each)
-    if multipliers is None:
-        return replace(found, gram=np.repeat(gram[None, :head, :head], len(values), axis=0))
-    assert mu.first is not None
-    first = mu.first[0]
-    jacobian = first[:, None, :, None] * gram[:head, None, :]
-    squares = (values[:, None] * first)[:, :, None] * gram[0]
-    return replace(found, slopes=MeanSlopes(sums, jacobian, squares))
+
+    def __init__(self, moments: Moments) -> None:
+        self._moments = moments
+        self._known: tuple[Family, Floats, Floats, GLMSums | None] | None = None
+
+    def sums(self, family: Family, center: Floats, intercept: Floats) -> GLMSums | None:
+        """Return deviance, gradient and Hessian; see `null_sums`."""
+        if self._known is not None:
+            before, at_center, at_intercept, sums = self._known
+            same = np.array_equal(at_center, center) and np.array_equal(at_intercept, intercept)
+            if before is family and same:
+                return sums
+        sums = null_sums(family, self._moments, center, intercept)
+        self._known = family, center, intercept, sums
+        return sums
+
+    def means(
+        self,
+        family: Family,
+        means: MeansOfRows,
+        center: Floats,
+        intercept: Floats,
+        multipliers: Floats | None,
+        beside: int,
+    ) -> MeanSums | None:
+        """Return sums of means; see `Engine.means`.
+
+        None if there are no `sums`, or if means count in some of the rows.
+        """
+        sums, moments = self.sums(family, center, intercept), self._moments
+        if sums is None or (multipliers is not None and multipliers.any()):
+            return None
+        mu = means(np.zeros((1, 1)), intercept[None], 0 if multipliers is None else 2, None)
+        if mu.counted is not None:
+            return None
+        gram, values = _gram_about(moments, center), mu.values[0]
+        head, each = 1 + beside, np.ones(len(values))
+        products, weights = values[:, None] * gram[0, :head], moments.weight * each
+        found = MeanSums(sums.deviance, products, weights, 0.0 * each, moments.n_rows * each)
+        if multipliers is None:
+            return replace(found, gram=np.repeat(gram[None, :head, :head], len(values), axis=0))
+        assert mu.first is not None
+        first = mu.first[0]
+        jacobian = first[:, None, :, None] * gram[:head, None, :]
+        squares = (values[:, None] * first)[:, :, None] * gram[0]
+        return replace(found, slopes=MeanSlopes(sums, jacobian, squares))
 
 
 def _in_pairs(curvature: Floats, gram: Floats) -> Floats:
@@ -347,16 +368,18 @@ def block_means(
     head = sizes[0]
     mu = means(y, eta, 0 if multipliers is None else 2, offset)
     xp, K = namespace(eta), mu.values.shape[1]
-    counted = xp.ones_like(mu.values) if mu.counted is None else mu.counted
-    each = weight[:, None] * counted
-    weighted = each * mu.values
-    total = weight @ counted
+    if mu.counted is None:  # all means of all rows
+        each = weight[:, None] * xp.ones_like(mu.values)
+        counts = np.full(K, float(mu.values.shape[0]))
+    else:
+        each = weight[:, None] * mu.counted
+        counts = to_host(xp.sum(as_float64(mu.counted > 0.0), axis=0))
+    weighted, total = each * mu.values, xp.sum(each, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):  # means may leave the range of numbers
         mean = xp.sum(weighted, axis=0) / xp.where(total > 0.0, total, 1.0)
         left = mu.values - mean
-        squares = left * left if mu.counted is None else counted * left * left
+        squares = left * left if mu.counted is None else mu.counted * left * left
         spread = to_host(total), to_host(weight @ squares)
-    counts = to_host(xp.sum(as_float64(counted > 0.0), axis=0))
     if multipliers is None:
         gram = None
         if mu.counted is not None or known is None:

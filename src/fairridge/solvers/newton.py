@@ -430,9 +430,10 @@ class LocalModel:
     def multipliers(self, lambda_: float) -> tuple[Floats, Floats]:
         """Return π and ν at a λ."""
         beyond = self._multipliers(np.array([lambda_]))[0]
-        of_origin = self.remaining(np.array([lambda_]))[0] * 2.0 * self.origin
         nu: Floats = self.held[:, 0] - self.held[:, 1:] @ beyond
-        return self.turn @ (beyond + of_origin), nu
+        if self.origin > 0.0:
+            beyond = beyond + 2.0 * self.origin * self.remaining(np.array([lambda_]))[0]
+        return self.turn @ beyond, nu
 
     def under(self, multipliers: Floats) -> tuple[Floats, Floats]:
         """Return Δ and ν for given multipliers π of a model whose origin is zero."""

@@ -21,7 +21,7 @@ from fairridge.data import RowLevel
 from fairridge.data.profiles import TRAVELING_PROFILE_ROWS, NumberSample
 from fairridge.engines import Extent, MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.engines.samples import MIN_SAMPLING_INTERVAL, RowSample, with_total_weight
-from fairridge.engines.sums import DistinctResponses, class_responses, null_means, null_sums
+from fairridge.engines.sums import DistinctResponses, NullModel, class_responses
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
@@ -187,6 +187,10 @@ class StreamEngine:
         return self._pass(methodcaller("sum_over_rows", function, center, intercept, raw), encode)
 
     @cached_property
+    def _null_model(self) -> NullModel:
+        return NullModel(self.moments())
+
+    @cached_property
     def _responses(self) -> DistinctResponses | None:
         """All that rows at one linear predictor differ in, if that is little."""
         if self._family is None or self._has_offset:
@@ -210,7 +214,7 @@ class StreamEngine:
         if not self._separable:
             return self._swept(cast(Cox, family).sweep(order), center, intercept, raw)
         if not (raw.any() or others or self._has_offset):
-            known = null_sums(family, self.moments(), center, intercept)
+            known = self._null_model.sums(family, center, intercept)
             if known is not None:
                 return known
         return self._pass(
@@ -230,7 +234,7 @@ class StreamEngine:
     ) -> MeanSums:
         if not (raw.any() or self._has_offset):
             width = self.n_sensitive if beside is None else beside
-            known = null_means(family, means, self.moments(), center, intercept, multipliers, width)
+            known = self._null_model.means(family, means, center, intercept, multipliers, width)
             if known is not None:
                 return known
         return self._pass(
