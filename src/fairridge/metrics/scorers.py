@@ -13,8 +13,6 @@ from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bound, check_option
 from fairridge.data import (
-    as_table,
-    dense_columns,
     joined_offsets,
     read_offset,
     require_offsets,
@@ -22,17 +20,14 @@ from fairridge.data import (
     weights,
 )
 from fairridge.data.classes import labels_by_code
-from fairridge.data.columns import encode_columns
-from fairridge.data.design import sensitive_positions
 from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
-from fairridge.data.table import Table, labels, require_known
+from fairridge.data.table import labels, require_known
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.favorable import find_label
-from fairridge.metrics.groups import indicator_columns
 from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.metrics.share_interval import Judged, explained_share
 
-Crossed = tuple[tuple[int, ...], ...]
 # Definitions that are about rows of classes, and all.
 OF_CLASSES = ("mean-opportunity", "mean-odds")
 DEFINITIONS = ("mean-parity", "statistical-parity", *OF_CLASSES)
@@ -69,35 +64,26 @@ class FairnessScorer(BaseEstimator):
         """Return minus the unfairness of a fitted model on rows."""
         given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         warn_of_order(X=X, y=y, exposure=exposure, **given)
-        S, crossed = self._attributes(X, sensitive_features)
-        weight = weights(sample_weight, S.shape[0])
-        weight = np.ones(S.shape[0]) if weight is None else weight
-        weight = weight * self._exposed(estimator, exposure, len(weight))
-        scores = self._scores(estimator, X, sensitive_features)
-        parts = self._judged(estimator, scores, weight, y)
-        if sum(int((weight > 0.0).sum()) for _, weight in parts) < 2:
-            raise ValueError(f"{self.definition} needs two rows at least, and there are fewer.")
-        columns = _columns(S, crossed)
-        found, adjusted = explained_share(parts, columns, columns[:, :0], CONFIDENCE)
-        return -(adjusted if self.adjusted else found.value)
-
-    def __call__(self, estimator: Any, X: Any, y: Any = None, **given: Any) -> float:
-        """Return minus the unfairness of a fitted model on rows, as `score` does."""
-        return self.score(estimator, X, y, **given)
-
-    def _attributes(self, X: Any, sensitive_features: Any) -> tuple[Table, Crossed]:
-        """Return S, and which of its columns are crossed."""
-        if sensitive_features is not None:
-            return as_table(sensitive_features, argument="sensitive_features"), ()
-        if self.sensitive is None:
+        if sensitive_features is None and self.sensitive is None:
             raise ValueError(
                 "the scorer does not know S: name columns of X as make_fairness_scorer("
                 "sensitive=…), or route sensitive_features to it with "
                 "set_score_request(sensitive_features=True)."
             )
-        table = as_table(X)
-        places, crossed = sensitive_positions(self.sensitive, table.names, table.shape[1])
-        return table.select(places), crossed
+        S = SensitiveColumns.of(X, sensitive_features, self.sensitive).columns
+        weight = weights(sample_weight, len(S))
+        weight = np.ones(len(S)) if weight is None else weight
+        weight = weight * self._exposed(estimator, exposure, len(weight))
+        scores = self._scores(estimator, X, sensitive_features)
+        parts = self._judged(estimator, scores, weight, y)
+        if sum(int((weight > 0.0).sum()) for _, weight in parts) < 2:
+            raise ValueError(f"{self.definition} needs two rows at least, and there are fewer.")
+        found, adjusted = explained_share(parts, S, S[:, :0], CONFIDENCE)
+        return -(adjusted if self.adjusted else found.value)
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None, **given: Any) -> float:
+        """Return minus the unfairness of a fitted model on rows, as `score` does."""
+        return self.score(estimator, X, y, **given)
 
     def _exposed(self, estimator: Any, exposure: Any, n: int) -> Floats:
         """Return what weights of rows are multiplied by: rates count by their exposure."""
@@ -168,15 +154,6 @@ class FairnessScorer(BaseEstimator):
         else:
             return None
         return np.asarray(found, dtype=np.float64)
-
-
-def _columns(S: Table, crossed: Crossed) -> Floats:
-    """Write S out, with the products of intersections if there are any."""
-    if not crossed:
-        return indicator_columns(S)
-    places = range(S.shape[1])
-    encoding = encode_columns(S, places, missing="level").with_intersections(crossed)
-    return dense_columns(encoding.pieces(S, places, "error"), encoding.names)
 
 
 def make_fairness_scorer(

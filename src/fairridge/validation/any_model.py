@@ -14,12 +14,13 @@ from fairridge.data import index_of
 from fairridge.data.pipelines import predicted, with_columns_of
 from fairridge.metrics.measure import dependence_of, measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
+from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.search import of_parts
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
 from fairridge.validation.linear import Scores, achieved_each
-from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 

@@ -29,6 +29,7 @@ from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.measure import dependence_of
 from fairridge.metrics.scored_rows import ScoredRows
+from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.search.setup import resolve_regression_family
 from fairridge.validation.any_model import (
     scored,
@@ -45,7 +46,7 @@ from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedRows, fold_records
 from fairridge.validation.decision_rates import RATES, Decisions
 from fairridge.validation.evaluate import accuracy, mean_and_error
-from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # Statuses of models that meet their bound.
@@ -174,7 +175,7 @@ def compare(
     division = {"cv": cv, "repeats": 1, "folds": folds, "random_state": random_state}
     folded = FoldedRows.of(replace(rows, y=y), {"": free}, **division)
     rows = folded.rows
-    on = SensitiveColumns.of(rows, sensitive)
+    on = SensitiveColumns.of(rows.X, rows.sensitive_features, sensitive)
     case = _Case(replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on))
     unbounded = case.scored(_fitted(free, rows, 1.0)[0])
     case = replace(case, free=dependence(unbounded, case.decisions.groups)["individual"])

@@ -23,6 +23,7 @@ from fairridge.estimators._training import Training, read_training
 from fairridge.families import Family
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.groups import groupings
+from fairridge.metrics.sensitive_columns import SensitiveColumns, sensitive_attributes
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
@@ -32,7 +33,7 @@ from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.linear import Scores, chosen_fold, row_fold
 from fairridge.validation.moments import moment_folds, uses_moments
-from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 from fairridge.validation.streamed import StreamedData
 from fairridge.validation.whole import WholeModel
@@ -373,7 +374,9 @@ class FoldedRows:
         Numbers are cut at quantiles of weights, times the exposure that makes rates of them.
         """
         if self.on is None:
-            attributes, *_ = self.rows.attributes(getattr(model, "sensitive", self.sensitive))
+            sensitive = getattr(model, "sensitive", self.sensitive)
+            given = self.rows.X, self.rows.sensitive_features
+            attributes, *_ = sensitive_attributes(*given, sensitive)
         else:
             attributes = self.on.attributes
         y, weight = np.asarray(self.rows.y), np.ones(attributes.shape[0])

@@ -19,8 +19,9 @@ from fairridge.families import Cox
 from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.outcomes import counts
 from fairridge.metrics.scored_rows import ScoredRows
+from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.models import FairBasis, Fit
-from fairridge.validation.passed_rows import PassedRows, SensitiveColumns
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel
 
 
@@ -76,7 +77,8 @@ def _read_others(
     model.refuse_offsets(offset=given.offset, exposure=given.exposure)
     inputs = given.read(joined_offsets("log", None, given.exposure))
     response, there = _response(model, given.y, inputs), given.present
-    on, per = SensitiveColumns.of(there, sensitive), exposure_of("log", inputs.offset)
+    on = SensitiveColumns.of(there.X, there.sensitive_features, sensitive)
+    per = exposure_of("log", inputs.offset)
     rows = ScoredRows(
         family=response.family,
         scores=model.scores(there.X, there.sensitive_features),
