@@ -9,16 +9,26 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._typing import Floats
 from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
 from fairridge.fairness.base import Whole
 from fairridge.fairness.means import MeanShare
 from fairridge.fairness.scatter_shares import sequential_share
 from fairridge.families import Family
-from fairridge.metrics.dependence_shares import scatter_of, share_explained
+from fairridge.metrics.batches import Batches, InMemory, Sums
+from fairridge.metrics.dependence_shares import share_explained
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.share_interval import Judged, explained_share, loss_share
+from fairridge.metrics.share_interval import (
+    Judged,
+    Regressions,
+    ShareSums,
+    loss_share,
+    loss_table,
+    moments_of,
+    moments_of_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -99,26 +109,54 @@ class Measure:
 
     def interval(self, rows: ScoredRows, confidence: float) -> Estimate:
         """Return the share in some rows, and its interval for the population of these."""
-        if self.whole == "model" and rows.losses is not None:
-            return loss_share(rows.losses, rows.weight, confidence)
-        if self.whole == "both" and rows.targets is not None:
-            columns = np.hstack([rows.sensitive, rows.scores, rows.targets])
-            q, m = rows.sensitive.shape[1], rows.scores.shape[1]
-            return Estimate(sequential_share(scatter_of(columns, rows.weight), q, m))
-        if not self.of_variance:
-            return UNDEFINED
-        return self._explained(rows, confidence)[0]
+        return measured_in(InMemory(rows), {"": self}, confidence)[""][0]
 
     def adjusted(self, rows: ScoredRows) -> float:
         """Return the share less what chance alone explains."""
-        if not self.of_variance:
-            return UNDEFINED.value
-        return self._explained(rows, 0.5)[1]
+        return measured_in(InMemory(rows), {"": self}, 0.5)[""][1]
 
-    def _explained(self, rows: ScoredRows, confidence: float) -> tuple[Estimate, float]:
-        """Return the share of variance with its interval, and the share adjusted for chance."""
+    def first_sums(self, rows: ScoredRows) -> Any:
+        """Sum what the share is computed from; None if rows do not tell it."""
+        if self.whole == "model" and rows.losses is not None:
+            return loss_table(rows.losses, rows.weight)
+        if self.whole == "both" and rows.targets is not None:
+            columns = np.hstack([rows.sensitive, rows.scores, rows.targets])
+            return moments_of_columns(columns, rows.weight)
+        return moments_of(self.judged(rows), *self._given(rows)) if self.of_variance else None
+
+    def regressions(self, first: Any, width: tuple[int, int, int]) -> Regressions | None:
+        """Prepare the second pass; `width` are the columns of S, of controls and of scores."""
+        if not self.of_variance:
+            return None
+        q = width[0] if self.columns is None else len(self.columns)
+        return Regressions.of(first, q, width[1] if self.given else 0)
+
+    def second_sums(self, rows: ScoredRows, regressions: Regressions) -> ShareSums:
+        """Sum what the interval is computed from."""
+        return regressions.sums(self.judged(rows), *self._given(rows))
+
+    def _given(self, rows: ScoredRows) -> tuple[Floats, Floats]:
+        """Return S and controls."""
         S = rows.sensitive if self.columns is None else rows.sensitive[:, list(self.columns)]
-        return explained_share(self.judged(rows), S, rows.controls, confidence)
+        return S, rows.controls if self.given else rows.controls[:, :0]
+
+    def found(
+        self,
+        first: Any,
+        regressions: Regressions | None,
+        second: ShareSums | None,
+        width: tuple[int, int, int],
+        confidence: float,
+    ) -> tuple[Estimate, float]:
+        """Return the share with its interval, and the share adjusted for chance."""
+        if first is None:
+            return UNDEFINED, UNDEFINED.value
+        if self.whole == "model":
+            return loss_share(first, confidence), UNDEFINED.value
+        if regressions is None or second is None:
+            q, _, m = width
+            return Estimate(sequential_share(first.scatter, q, m)), UNDEFINED.value
+        return regressions.estimate(second, confidence)
 
     def judged(self, rows: ScoredRows) -> list[Judged]:
         """Return scores, and the weights of the rows among which they count."""
@@ -132,6 +170,59 @@ class Measure:
             (means[:, [k for k, its in self.among if its == code]], weight * (rows.codes == code))
             for code in dict.fromkeys(code for _, code in self.among)
         ]
+
+
+@dataclass(frozen=True)
+class _FirstSums:
+    """The first pass of several measures; it travels."""
+
+    measures: dict[str, Measure]
+
+    def __call__(self, rows: ScoredRows) -> Sums:
+        """Sum rows."""
+        width = rows.sensitive.shape[1], rows.controls.shape[1], rows.scores.shape[1]
+        sums = {name: measure.first_sums(rows) for name, measure in self.measures.items()}
+        return Sums({"width": Width(width), "measures": Sums(sums)})
+
+
+@dataclass(frozen=True)
+class Width:
+    """Columns of S, of controls and of scores, which all batches have."""
+
+    columns: tuple[int, int, int]
+
+    def __add__(self, other: Width) -> Width:
+        return self
+
+
+@dataclass(frozen=True)
+class _SecondSums:
+    """The second pass of measures that have one; it travels."""
+
+    measures: dict[str, tuple[Measure, Regressions]]
+
+    def __call__(self, rows: ScoredRows) -> Sums:
+        """Sum rows."""
+        return Sums({name: one.second_sums(rows, by) for name, (one, by) in self.measures.items()})
+
+
+def measured_in(
+    batches: Batches, measures: dict[str, Measure], confidence: float
+) -> dict[str, tuple[Estimate, float]]:
+    """Return shares with their intervals, and the same adjusted for chance, in batches of rows."""
+    sums = batches.sum(_FirstSums(measures))
+    width, first = sums["width"].columns, sums["measures"]
+    regressions = {
+        name: measure.regressions(first[name], width)
+        for name, measure in measures.items()
+        if first[name] is not None
+    }
+    needed = {name: (measures[name], by) for name, by in regressions.items() if by is not None}
+    second = batches.sum(_SecondSums(needed)).parts if needed else {}
+    return {
+        name: measure.found(first[name], regressions.get(name), second.get(name), width, confidence)
+        for name, measure in measures.items()
+    }
 
 
 def dependence_of(rows: ScoredRows, *, adjusted: bool = True) -> dict[str, float]:

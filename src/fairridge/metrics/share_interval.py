@@ -23,7 +23,9 @@ from fairridge.engines import Moments
 from fairridge.fairness.means import RESIDUAL_TOLERANCE
 from fairridge.inference.scores import ExplainedScores
 from fairridge.metrics.batches import Sums
-from fairridge.metrics.intervals import Estimate, mean_interval
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import Estimate, mean_estimates
 from fairridge.solvers.spectrum import whitening
 
 # Beyond this noncentrality the root is normal to all digits that matter.
@@ -177,19 +179,31 @@ class Regressions:
         return Estimate(value, low, high), 1.0 - (1.0 - value) * (n - lost) / free
 
 
-def loss_share(losses: Floats, weight: Floats, confidence: float) -> Estimate:
-    """Return which part of what a model explains S adds, with Student's interval of the ratio.
+def loss_table(losses: Floats, weight: Floats) -> GroupTable:
+    """Sum what S adds to a model, what the model explains, and the difference; batches add.
 
     `losses` are those of the model, without what S adds, and without predictors, of shape (n, 3).
-    On other rows than those of the fit the share may be negative.
     """
     added, explained = losses[:, 1] - losses[:, 0], losses[:, 2] - losses[:, 0]
-    total = float(weight @ explained)
-    if not total > 0.0:
+    everyone = [Grouping.everyone(len(weight))]
+    return GroupTable.of(everyone, weight, added, explained, explained - added)
+
+
+def loss_share(table: GroupTable, confidence: float) -> Estimate:
+    """Return which part of what a model explains S adds, with Student's interval of the ratio.
+
+    On other rows than those of the fit the share may be negative.
+    """
+    added, explained, _ = table.means[:, 0]
+    if not explained > 0.0:
         return Estimate()
-    share = float(weight @ added) / total
-    error = mean_interval((added - share * explained) * weight.sum() / total, weight, confidence)
-    return Estimate(share, share + error.low - error.value, share + error.high - error.value)
+    share = added / explained
+    of_added, of_explained, of_rest = table.squares[:, 0] / table.weights[0]
+    # The variance of added − share·explained.
+    spread = (1.0 - share) * (of_added - share * of_explained) + share * of_rest
+    variance = np.array([max(float(spread), 0.0) / explained**2])
+    found = mean_estimates(np.array([share]), variance, table.sizes, confidence)[0]
+    return Estimate(found.value, found.low, found.high)
 
 
 def maps_given(covariance: Floats, c: int) -> tuple[Floats, int]:
