@@ -24,7 +24,7 @@ NUMBERS = (
 )  # fmt: skip
 
 # What an audit of a source has alone, or not at all.
-OTHER = ("_backend", "learned_share", "score_bins")
+OTHER = ("_backend", "learned_share", "score_bins", "record")
 
 
 def make_people(n=N, seed=1):

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit, report, sources
 from fairridge.sources import _spark
 from tests.zoo import LateModule
 
@@ -109,6 +109,16 @@ def test_an_audit(data):
     assert_same_audit(audit(source, model.predict_proba(source), **options), theirs)
     with pytest.raises(TypeError, match="what a model returns for it"):
         audit(source, spark)
+
+
+def test_a_report_on_new_rows(data):
+    frame, spark = data
+    spark = spark.select(*[f"`{name}`" for name in (*NAMES, "hired")])
+    source = sources.spark(spark, response="hired", sensitive=SENSITIVE)
+    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(frame[NAMES], frame["hired"])
+    theirs = report(model, frame[NAMES], frame["hired"], new_rows=True)
+    ours = report(model, source, new_rows=True)
+    assert_same_audit(ours.contents, theirs.contents)
 
 
 def test_levels_that_decide_the_response_are_isolated(session, people, tmp_path):

@@ -119,20 +119,25 @@ class _FirstLook:
         response = None if rows.response is None else Representatives.of(rows.response)
         weight = rows.weight if rows.exposure is None else rows.weight * rows.exposure
         return Sums({
-            "attributes": self._values(rows.attributes, weight),
-            "controls": None if rows.controls is None else self._values(rows.controls, weight),
+            "attributes": values_of(rows.attributes, weight, self.roles, self.bins),
+            "controls": (
+                None
+                if rows.controls is None
+                else values_of(rows.controls, weight, self.roles, self.bins)
+            ),
             "response": response,
             "predicted": Sums(dict(enumerate(map(Representatives.of, rows.columns)))),
         })  # fmt: skip
 
-    def _values(self, table: Table, weight: Floats) -> Sums:
-        kinds = self.roles.kinds
-        return Sums({
-            k: AttributeValues.of(
-                table, k, weight, self.bins, is_sorted=kinds[table.label(k)] == "text"
-            )
-            for k in range(table.shape[1])
-        })  # fmt: skip
+
+def values_of(table: Table, weight: Floats, roles: Roles, bins: int) -> Sums:
+    """Return what a batch knows of its attributes."""
+    return Sums({
+        k: AttributeValues.of(
+            table, k, weight, bins, is_sorted=roles.kinds[table.label(k)] == "text"
+        )
+        for k in range(table.shape[1])
+    })  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -164,8 +169,8 @@ def audit_source(source: RowSource, predictions: Any, options: SourceOptions) ->
     reader = RowReader(roles, options.controls)
     batches = Streamed(source.beside(predictions), reader.columns, reader)
     seen = batches.sum(_FirstLook(roles, options.bins))
-    attributes = _attributes(seen["attributes"], options.bins)
-    controls = _attributes(seen["controls"], options.bins)
+    attributes = attributes_seen(seen["attributes"], options.bins)
+    controls = attributes_seen(seen["controls"], options.bins)
     columns = AuditedColumns.of(attributes, intersections=options.intersections)
     reading = _reading(roles, seen, options)
     asked = Asked(
@@ -181,7 +186,7 @@ def audit_source(source: RowSource, predictions: Any, options: SourceOptions) ->
     return compare(batches.map(_Compared(columns, controls, reading)), asked)
 
 
-def _attributes(seen: Sums | None, bins: int) -> tuple[Attribute, ...]:
+def attributes_seen(seen: Sums | None, bins: int) -> tuple[Attribute, ...]:
     """Say how attributes, or controls, become columns."""
     return () if seen is None else tuple(one.attribute(bins) for one in seen.parts.values())
 

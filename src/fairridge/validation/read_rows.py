@@ -26,19 +26,29 @@ from fairridge.validation.scored_model import ScoredModel
 
 
 def read_rows(
-    model: ScoredModel, given: PassedRows, sensitive: Any = None, *, compared: bool = True
+    model: ScoredModel,
+    given: PassedRows,
+    sensitive: Any = None,
+    *,
+    compared: bool = True,
+    batch: bool = False,
 ) -> tuple[Inputs, ScoredRows]:
     """Read and score rows of positive weight; `linear` of the model, if any, reads them.
 
     `sensitive` are the columns of X that are sensitive, for other models that do not say.
-    Without responses, scores alone may be asked for, which are not `compared` with any.
+    Without responses, scores alone may be asked for, which are not `compared` with any. Of a
+    `batch`, which is some of the rows, what all of them must have is not required.
     """
     if given.y is None and compared:
         raise ValueError("predictions are compared with responses: pass y.")
-    return _read_fair(model, given) if model.fair else _read_others(model, given, sensitive)
+    return (
+        _read_fair(model, given, batch=batch)
+        if model.fair
+        else _read_others(model, given, sensitive)
+    )
 
 
-def _read_fair(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRows]:
+def _read_fair(model: ScoredModel, given: PassedRows, *, batch: bool) -> tuple[Inputs, ScoredRows]:
     """Read rows as a fair model does."""
     linear = model.linear
     offset = linear._shift(given.offset, given.exposure)
@@ -46,7 +56,7 @@ def _read_fair(model: ScoredModel, given: PassedRows) -> tuple[Inputs, ScoredRow
     inputs = given.read(offset)
     require_offsets(facts.offsets, offset, name)
     S, X = facts.design.encode(inputs.table, inputs.attributes, linear.unknown, estimator_name=name)
-    response = _response(model, given.y, inputs)
+    response = (_batch_response if batch else _response)(model, given.y, inputs)
     names = facts.design.encoded_names
     rows = Rows(S, X, names, response.values, response.targets, inputs.weight)
     engine = engine_of(rows, model.family)
@@ -94,6 +104,20 @@ def _read_others(
     )
     amounts = rows.family.least_squares and (per is not None or counts(rows.numbers))
     return inputs, replace(rows, amounts=amounts)
+
+
+def _batch_response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
+    """Read the response of some rows, which may be 0 in all of them."""
+    if model.classes is not None:
+        return _response(model, y, inputs)
+    family = model.family
+    values = numeric_vector(y, inputs.n_given, "y", inputs.keep)
+    check = getattr(family, "check_values", None)
+    if check is not None:
+        check(values)
+    if family.least_squares and inputs.offset is not None:
+        values = values - inputs.offset
+    return Response(family, values[:, None], values[:, None])
 
 
 def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:

@@ -17,6 +17,7 @@ from fairridge.data.profiles import (
 )
 from fairridge.data.rows import Indicators
 from fairridge.estimators._responses import Inputs
+from fairridge.metrics.batches import Sums
 from fairridge.reports.html import Drift
 
 # Shares below this count as this: an empty level would be infinitely far away.
@@ -30,15 +31,8 @@ NOTHING_KEPT = (
 )
 
 
-def drift_of(model: Any, inputs: Inputs) -> tuple[tuple[Drift, ...], str]:
-    """Compare the encoded columns of new rows with those at fit, those that changed most first.
-
-    Returns
-    -------
-    drift : tuple of Drift
-    missing : str
-        Which columns cannot be compared, and why; "" if all can.
-    """
+def drift_sums(model: Any, inputs: Inputs) -> Sums:
+    """Sum the weights of rows by level, or tenth at fit, of every column; those of batches add."""
     facts = model._fitted
     # Columns as they came are compared, and not what maps make of them.
     given = replace(
@@ -49,26 +43,47 @@ def drift_of(model: Any, inputs: Inputs) -> tuple[tuple[Drift, ...], str]:
     design, name, weight = facts.design, type(model).__name__, inputs.weight
     S, X = given.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     pieces, n_rows = (*S, *X), inputs.table.shape[0]
-    columns, n_sensitive = design.columns, len(design.sensitive.inner.columns)
+    total, columns = float(inputs.weights.sum()), design.columns
     coded = sum(isinstance(piece, Indicators) for piece in pieces)
     if coded < sum(isinstance(column, CategoricalColumn) for column in columns):
-        return (), UNKNOWN_LEVELS
+        return Sums({"rows": n_rows, "weight": total, "unknown": 1, "columns": None})
     known = {profile.name: profile for profile in facts.profiles}
-    levels = iter(level_shares(columns, pieces, weight))
+    levels, found = iter(level_shares(columns, pieces, weight)), {}
     numbers, at = NumberSample.of(pieces, n_rows, weight, most=max(n_rows, 1)), 0
-    changes, unknown = [], []
-    for k, column in enumerate(columns):
+    for column in columns:
         profile = known.get(column.name)
         if isinstance(column, CategoricalColumn):
-            shares = next(levels)
+            found[column.name] = total * next(levels)
         else:
             values, at = numbers.values[:, at], at + column.width
             if profile is not None:
                 shares = share_between(profile.edges, values, numbers.weight)
+                found[column.name] = total * shares
+    return Sums({"rows": n_rows, "weight": total, "unknown": 0, "columns": Sums(found)})
+
+
+def drift_of(model: Any, sums: Sums) -> tuple[tuple[Drift, ...], str]:
+    """Compare the encoded columns of new rows with those at fit, those that changed most first.
+
+    Returns
+    -------
+    drift : tuple of Drift
+    missing : str
+        Which columns cannot be compared, and why; "" if all can.
+    """
+    if sums["unknown"]:
+        return (), UNKNOWN_LEVELS
+    facts = model._fitted
+    known = {profile.name: profile for profile in facts.profiles}
+    n_sensitive = len(facts.design.sensitive.inner.columns)
+    changes, unknown = [], []
+    for k, column in enumerate(facts.design.columns):
+        profile = known.get(column.name)
         if profile is None:
             unknown.append(column.name)
         else:
-            changes.append(_drift(profile, shares, n_rows, k < n_sensitive))
+            shares = sums["columns"][column.name] / sums["weight"]
+            changes.append(_drift(profile, shares, sums["rows"], k < n_sensitive))
     changes.sort(key=lambda each: -each.psi)
     what = "its columns" if not changes else f"some columns ({', '.join(unknown[:6])})"
     return tuple(changes), NOTHING_KEPT.format(what) if unknown else ""

@@ -13,7 +13,7 @@ from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_finite
 from fairridge.metrics.audit import check_options
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.batches import InMemory
+from fairridge.metrics.batches import Batches, InMemory
 from fairridge.metrics.comparison import (
     Asked,
     AuditedColumns,
@@ -162,12 +162,49 @@ def audited(
             labels[k] if len(labels) > 2 else "",
             of_outcome,
             _changes(np.array([each[k] for each in decided]), case.known.partitions)
-            # With one model alone there is no other whose decisions could differ from its own.
-            if rule.words and len(scored) > 1
+            if rule.words
             else None,
         )
         for k, of_outcome in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
     )
+
+
+def audited_in(
+    batches: Batches,
+    columns: AuditedColumns,
+    rule: DecisionRule,
+    example: ScoredRows,
+    small: int,
+    called: str,
+) -> tuple[Sample, ...]:
+    """Compare groups of batches of `ScoredRows` in full, once for each outcome.
+
+    An `example` of the rows says what they have.
+    """
+    samples = []
+    for k in rule.outcomes:
+        of_outcome = _OfOutcome(columns, rule, k, every_cell=not isinstance(batches, InMemory))
+        asked = Asked(columns, of_outcome(example).outcomes, CONFIDENCE, small)
+        label = example.labels[k] if len(example.labels) > 2 else ""
+        # With one model alone there is no other whose decisions could differ from its own.
+        samples.append(Sample(called, label, (compare(batches.map(of_outcome), asked),), None))
+    return tuple(samples)
+
+
+@dataclass(frozen=True)
+class _OfOutcome:
+    """Makes rows to compare of scored ones; it travels."""
+
+    columns: AuditedColumns
+    rule: DecisionRule
+    k: int
+    every_cell: bool
+
+    def __call__(self, rows: ScoredRows) -> ComparedRows:
+        """Group rows, and decide."""
+        assert rows.attributes is not None
+        known = self.columns.rows(rows.attributes, every_cell=self.every_cell)
+        return ComparedRows(known, _outcomes(self.rule, rows, _decided(self.rule, rows), self.k))
 
 
 def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
+from fairridge.metrics.audit import check_options
+from fairridge.metrics.batches import Sums
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
-from fairridge.metrics.measure import Measure, of_predictions
-from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.share_interval import explained_share
+from fairridge.metrics.measure import Measure, measured_in, of_predictions
 from fairridge.reports.html import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
+from fairridge.sources import RowSource
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows
 from fairridge.validation.report.case import ReportSettings
-from fairridge.validation.report.drift import drift_of
-from fairridge.validation.report.groups import Comparison, audited, decision_gaps
+from fairridge.validation.report.drift import drift_of, drift_sums
+from fairridge.validation.report.groups import audited_in, decision_gaps, decision_rule
 from fairridge.validation.report.record import subject_of
 from fairridge.validation.report.rows import accuracy_of, measures_of
+from fairridge.validation.report.rows_read import Read, ReportRows
+from fairridge.validation.report.streamed_accuracy import accuracy_in
 from fairridge.validation.scored_model import ScoredModel
 
 NAN = float("nan")
@@ -33,36 +35,33 @@ PREDICTIONS_ONLY = (
 
 
 def gather_new_rows(
-    model: ScoredModel, given: PassedRows, options: ReportSettings
+    model: ScoredModel, given: PassedRows | RowSource, options: ReportSettings
 ) -> NewRowsContents:
     """Score rows, measure what the model bounds, and compare groups.
 
     Without a bound S is compared with the predictions, which are all that is known of the model.
     """
     check_is_fitted(model.given)
-    inputs, rows = read_rows(model, given)
-    name, n = options.response or name_of(given.y), len(rows.weight)
-    case = Comparison.of(rows, name, options)
+    check_options(CONFIDENCE, options.bins, options.small)
+    judged = _judged_rows(model, given, options)
+    inputs, example = judged.example
+    name, n = options.response or judged.name, judged.n_rows
+    rule = decision_rule(example, name, options)
     with one_blas_thread():
-        samples = audited(case, [rows], "new" if model.fair else "these", 0, lambda: None)
+        called = "new" if model.fair else "these"
+        samples = audited_in(
+            judged.scored, judged.columns, rule, example, int(options.small), called
+        )
     what, n_rows = "Fairness audit", {"Rows": n}
     known: dict[str, Any] = {"called": "rows", "left_out": PREDICTIONS_ONLY}
     if model.fair:
         what, n_rows = "Validation", {"New rows": n, "Training rows": model.linear.n_rows_}
-        drift, no_drift = drift_of(model.linear, inputs)
+        drift, no_drift = drift_of(model.linear, judged.batches.sum(_DriftSums(model.linear)))
         certificate = getattr(model.linear, "certificate_", None)
         known = {"drift": drift, "no_drift": no_drift, "certificate": certificate}
-    subject = subject_of(
-        model, inputs, rows, case.rule, options, name=name, what=what, n_rows=n_rows
-    )
-    measure = model.measure or of_predictions(rows.family, subject.sensitive)
-    bounds = tuple(
-        BoundOnRows(each, r, _bounded(model.linear, each, rows))
-        for each, r in model.bounds or ((measure, NAN),)
-    )
-    measures = _of_every_model(model, rows, samples)
-    known_keys = {one.key for one in measures}
-    measures = (*(b.found for b in bounds if b.found.key not in known_keys), *measures)
+    subject = subject_of(model, inputs, example, rule, options, name=name, what=what, n_rows=n_rows)
+    measure = model.measure or of_predictions(example.family, subject.sensitive)
+    bounds, measures = _shares(model, judged, measure, samples)
     return NewRowsContents(
         subject=subject,
         unfairness=np.array([max(one.r for one in bounds)]),
@@ -71,27 +70,59 @@ def gather_new_rows(
         samples=samples,
         bounds=bounds,
         measures=measures,
-        accuracy=_accuracy(model, rows),
+        accuracy=_accuracy(model, judged, samples),
         **known,
     )
 
 
-def _of_every_model(
-    model: ScoredModel, rows: ScoredRows, samples: tuple[Sample, ...]
-) -> tuple[NewRowsMeasure, ...]:
-    """Measure dependence on S as `audit` does, and adjusted for chance beside it."""
-    training, nothing = getattr(model.linear, "dependence_", {}), rows.controls[:, :0]
-    found = {
-        key: explained_share([judged], rows.sensitive, nothing, CONFIDENCE)
-        for key, judged in rows.explainable.items()
+def _judged_rows(
+    model: ScoredModel, given: PassedRows | RowSource, options: ReportSettings
+) -> ReportRows:
+    """Read rows in memory, or look at those elsewhere."""
+    if not isinstance(given, RowSource):
+        return ReportRows.in_memory(model, given, options.bins)
+    if options.top is not None:
+        raise TypeError("top needs the rows in memory: pass a frame or an array.")
+    return ReportRows.elsewhere(model, given, options.bins)
+
+
+@dataclass(frozen=True)
+class _DriftSums:
+    """Sums columns of batches; it travels."""
+
+    linear: Any
+
+    def __call__(self, read: Read) -> Sums:
+        """Sum a batch."""
+        return drift_sums(self.linear, read[0])
+
+
+def _shares(
+    model: ScoredModel, judged: ReportRows, measure: Measure, samples: tuple[Sample, ...]
+) -> tuple[tuple[BoundOnRows, ...], tuple[NewRowsMeasure, ...]]:
+    """Measure what each bound is on, and dependence on S as `audit` does."""
+    bounds = model.bounds or ((measure, NAN),)
+    training = getattr(model.linear, "dependence_", {})
+    everyone = Measure("", "scores", measure.attributes)
+    of_every_model = {
+        key: everyone if key == "share_of_eta" else replace(everyone, whole="means")
+        for key in judged.example[1].explainable
         # Of log hazards of other models this is what is bounded, which stands by itself.
         if model.fair or key != "share_of_eta"
     }
-    for gap in decision_gaps(samples):
-        found["decision_gap"] = gap, NAN
-    return tuple(
-        _measured(key, WORDS[key], training.get(key, NAN), *each) for key, each in found.items()
+    wanted = {f"bound {k}": each for k, (each, _) in enumerate(bounds)} | of_every_model
+    found = measured_in(judged.scored, wanted, CONFIDENCE)
+    on_rows = tuple(
+        BoundOnRows(each, r, _bounded(model.linear, each, *found[f"bound {k}"]))
+        for k, (each, r) in enumerate(bounds)
     )
+    shown = {key: found[key] for key in of_every_model}
+    for gap in decision_gaps(samples):
+        shown["decision_gap"] = gap, NAN
+    measures = [
+        _measured(key, WORDS[key], training.get(key, NAN), *each) for key, each in shown.items()
+    ]
+    return on_rows, (*(one.found for one in on_rows if one.found.key not in shown), *measures)
 
 
 def _measured(
@@ -102,29 +133,41 @@ def _measured(
     return NewRowsMeasure(key, name, float(training), *ends, True, adjusted)
 
 
-def _bounded(linear: Any, measure: Measure, rows: ScoredRows) -> NewRowsMeasure:
-    """Measure what a model bounds on rows that it was not fitted to."""
+def _bounded(linear: Any, measure: Measure, found: Estimate, adjusted: float) -> NewRowsMeasure:
+    """Say what a model bounds on rows that it was not fitted to."""
     reached: Any = getattr(linear, "unfairness_", NAN)
     key = "bounded"
     if measure.columns is not None:  # an attribute with a bound of its own
         key, reached = f"bounded[{measure.attributes[0]}]", reached[measure.attributes[0]]
     elif not measure.given and not measure.among:
         key = {"scores": "share_of_eta", "means": "share_of_means"}.get(measure.whole, key)
-    name, found = (
-        f"{measure.words[0].upper()}{measure.words[1:]}",
-        measure.interval(rows, CONFIDENCE),
-    )
-    return _measured(key, name, reached, found, measure.adjusted(rows))
+    name = f"{measure.words[0].upper()}{measure.words[1:]}"
+    return _measured(key, name, reached, found, adjusted)
 
 
-def _accuracy(model: ScoredModel, rows: ScoredRows) -> tuple[NewRowsMeasure, ...]:
+def _accuracy(
+    model: ScoredModel, judged: ReportRows, samples: tuple[Sample, ...]
+) -> tuple[NewRowsMeasure, ...]:
     """Measure how well predictions meet the responses."""
-    baseline = None
-    if model.family.reads == "times":
-        baseline = model.linear.event_times_, np.log(model.linear.cumulative_hazard_)
-    measures = accuracy_of(rows, baseline)
+    names = {key: name for key, name, _ in measures_of(model.family)}
+    if judged.is_elsewhere:
+        measures = accuracy_in(judged.scored, model.family)
+        audits = [sample.audits[0] for sample in samples]
+        known = [audit.overall.ranking.auc.value for audit in audits]
+        n_classes = len(judged.example[1].labels)
+        # Of several classes the AUC is the mean over all, if a report is about all.
+        if "auc" in names and len(known) == (1 if n_classes == 2 else n_classes):
+            measures["auc"] = float(np.mean(known))
+            errors = [audit.score_bins.auc for audit in audits if audit.score_bins is not None]
+            if max(errors) > 0.0:
+                names["auc"] += f", from bins, off by at most {max(errors):.1e}"
+    else:
+        baseline = None
+        if model.family.reads == "times":
+            baseline = model.linear.event_times_, np.log(model.linear.cumulative_hazard_)
+        measures = accuracy_of(judged.example[1], baseline)
     return tuple(
         NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
-        for key, name, _ in measures_of(model.family)
+        for key, name in names.items()
         if key in measures
     )

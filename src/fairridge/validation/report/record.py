@@ -60,7 +60,7 @@ def subject_of(
     model : ScoredModel
         The fitted model.
     inputs, rows
-        The rows as they were read, and scored.
+        The rows as they were read, and scored; one of them if they are not in memory.
     rule : DecisionRule
         Who counts as selected.
     options : ReportSettings
@@ -88,7 +88,7 @@ def subject_of(
         definition="" if model.measure is None else model.measure.title,
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
-        n_rows=len(rows.weight),
+        n_rows=next(iter(n_rows.values())),
         sensitive=sensitive,
         predictors=_predictors(model, inputs.table, sensitive),
         needs_sensitive=model.reads_sensitive,
@@ -127,16 +127,17 @@ def _record(
     n_rows: dict[str, int],
 ) -> dict[str, str | None]:
     """Describe the rows, and the file of the model; None says nothing."""
-    vectors = rows.response, inputs.weight, inputs.offset
+    count, vectors = next(iter(n_rows.values())), (rows.response, inputs.weight, inputs.offset)
+    fingerprint = "none: the rows are not in memory"
+    if len(rows.weight) == count:
+        fingerprint = _fingerprint((inputs.table, inputs.attributes), vectors)
     return {
         "Source": options.source,
         "Date": options.date,
         **{label: f"{count:,}" for label, count in n_rows.items()},
         "Weights": "given" if inputs.weight is not None else "none",
         **_offset(rows),
-        f"Fingerprint of the {next(iter(n_rows)).lower()} (SHA-256)": _fingerprint(
-            (inputs.table, inputs.attributes), vectors
-        ),
+        f"Fingerprint of the {next(iter(n_rows)).lower()} (SHA-256)": fingerprint,
         # So that a report finds its model.
         "Fingerprint in the model file": getattr(model.linear, "fingerprint_", None),
         **_choice(model.linear),

@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from fairridge._progress import DelayedBar
 from fairridge.arguments import check_count, check_flag, check_option
+from fairridge.estimators._training import refuse_more_data
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
+from fairridge.sources import RowSource
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
@@ -20,7 +22,7 @@ from fairridge.validation.scored_model import ScoredModel, scored_model
 def report(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     out: Any = None,
     *,
     sensitive_features: Any = None,
@@ -56,7 +58,8 @@ def report(
         Of any other classifier or regressor, which must be fitted, the page compares groups on
         these rows, and says what it leaves out; it needs `sensitive_features`.
     X, y, sensitive_features, sample_weight, offset, exposure
-        The training data, as in `fit`; or other rows, with `new_rows`. With the log link and
+        The training data, as in `fit`; or other rows, with `new_rows`: then X may also be a
+        source of rows (`fairridge.sources`), alone, for a linear model. With the log link and
         an offset or exposure, groups are compared by rates, weighted by exposure. Beside an
         exposure y are counts or amounts, and what a model that is not of fairridge predicts are
         rates.
@@ -136,6 +139,18 @@ def report(
     <!doctype html>
     """
     judged = scored_model(model)
+    if isinstance(X, RowSource):
+        refuse_more_data(
+            y=y, sensitive_features=sensitive_features, sample_weight=sample_weight,
+            offset=offset, exposure=exposure,
+        )  # fmt: skip
+        if not new_rows:
+            raise TypeError(
+                "a report on training rows needs these in memory: pass a frame or an array; or "
+                "report on rows that the model has not seen, with new_rows=True."
+            )
+    elif y is None:
+        raise ValueError("predictions are compared with responses: pass y.")
     _check_settings(judged, format, new_rows, cv, bootstrap)
     judged.refuse_offsets(offset=offset, exposure=exposure)
     given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
@@ -145,7 +160,8 @@ def report(
     )  # fmt: skip
     page: AuditReport | NewRowsReport
     if check_flag("new_rows", new_rows) or not judged.fair:
-        page = NewRowsReport(gather_new_rows(judged, judged.inner_rows(given), options))
+        rows = X if isinstance(X, RowSource) else judged.inner_rows(given)
+        page = NewRowsReport(gather_new_rows(judged, rows, options))
     else:
         if not hasattr(judged.last, "unfairness_"):
             judged = judged.with_steps_fitted(given)

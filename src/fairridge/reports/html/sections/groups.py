@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.group_measures import AttributeAudit, GroupMeasures
 from fairridge.metrics.intervals import Estimate
 from fairridge.reports.html.board import Board, view_of
@@ -74,6 +75,7 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
         ],
         _intersections(contents),
         remark(marks),
+        remark(_bins(audit)),
     )
 
 
@@ -87,6 +89,14 @@ def _about_class(contents: Audited, board: Board) -> Html | None:
         board.of_samples(lambda sample, k: sample.outcome),
         f" in tables, of {contents.main.outcome} in charts and for two attributes together.",
     )
+
+
+def _bins(audit: Audit) -> str:
+    """Say how far measures of sorted predictions may be off, if they come from bins."""
+    if audit.score_bins is None:
+        return ""
+    words = audit.score_bins.words
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _attribute(
