@@ -21,7 +21,6 @@ from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
     GivenKind,
     Outcomes,
-    class_probabilities,
     read_outcomes,
     read_times,
     two_columns,
@@ -193,8 +192,9 @@ def audit(
     if survival is not None or two_columns(y_true) is not None:
         rules = {"threshold": threshold, "top": top, "favorable": favorable}
         outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **rules)
+        classes: dict[str, Floats] = {}
     else:
-        outcomes = read_outcomes(
+        outcomes, classes = read_outcomes(
             y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure
         )
     keep = outcomes.keep
@@ -202,13 +202,12 @@ def audit(
     columns = AuditedColumns.of_table(
         table, outcomes.weight, bins=bins, intersections=intersections
     )
-    scores = class_probabilities(y_true, y_pred, outcomes)
     held = None if controls is None else _controls(controls, n, keep)
     rows = ComparedRows(
         columns.rows(table),
         outcomes,
         _eta(linear_predictor, n, outcomes),
-        scores if len(scores) > 2 else {},
+        classes,
         None if held is None else indicator_columns(held),
     )
     asked = Asked(

@@ -130,34 +130,36 @@ def read_outcomes(
     kind: GivenKind | None,
     top: Any = None,
     exposure: Any = None,
-) -> Outcomes:
-    """Read what an audit compares; see `audit` for the parameters."""
-    weight = weights(sample_weight, n_rows)
-    keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
-    weight = np.ones(n_rows) if weight is None else weight[keep]
+) -> tuple[Outcomes, dict[str, Floats]]:
+    """Read what an audit compares, and probabilities of several classes; see `audit`."""
+    keep, weight = _present(sample_weight, n_rows)
     response = None if y_true is None else vector_of(y_true, n_rows, "y_true", keep)
-    classes = None if response is None else np.unique(response)
-    columns, named = _probabilities(y_pred), positive
-    if columns is not None:
-        positive, place = column_of(columns.shape[1], classes, positive, favorable)
-        y_pred = columns[:, place]
-    predicted = vector_of(y_pred, n_rows, "y_pred", keep)
-    if columns is None:
-        positive = _check_classes(predicted, classes, named, favorable)
-    decided = decide(
-        response,
-        predicted,
+    each = [vector_of(column, n_rows, "y_pred", keep) for column in _columns_of(y_pred)]
+    reading = Reading.of(
+        None if response is None else np.unique(response),
+        each,
         name_of(y_true),
+        positive,
+        favorable,
         threshold=threshold,
-        positive=positive,
-        favorable=favorable,
         kind=kind,
         top=top,
         rates=exposure is not None,
     )
     if exposure is not None:
         exposure = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
-    return decided.outcomes(response, predicted, weight, exposure=exposure, keep=keep)
+    predicted = np.column_stack(each) if len(each) > 1 else each[0]
+    outcomes = reading.outcomes(response, predicted, weight, exposure, keep)
+    return outcomes, reading.classes(predicted)
+
+
+def _present(sample_weight: Any, n_rows: int) -> tuple[Any, Floats]:
+    """Return which rows have a positive weight, and their weights."""
+    weight = weights(sample_weight, n_rows)
+    if weight is None:
+        return slice(None), np.ones(n_rows)
+    keep = np.flatnonzero(weight)
+    return keep, weight[keep]
 
 
 def decide(
@@ -233,7 +235,7 @@ class Representatives:
 
 @dataclass(frozen=True)
 class Reading:
-    """How batches of responses and predictions are read, which those of all rows decide."""
+    """How responses and predictions are read, in batches or all at once: all rows decide it."""
 
     decided: Decided
     place: int | None  # column of the positive class; None of one prediction for each row
@@ -263,11 +265,16 @@ class Reading:
         return cls(decided, place, labels)
 
     def outcomes(
-        self, response: Any, predicted: NDArray[Any], weight: Floats, exposure: Floats | None
+        self,
+        response: Any,
+        predicted: NDArray[Any],
+        weight: Floats,
+        exposure: Floats | None,
+        keep: Any = slice(None),
     ) -> Outcomes:
         """Read a batch."""
         score = predicted if self.place is None else predicted[:, self.place]
-        return self.decided.outcomes(response, score, weight, exposure=exposure)
+        return self.decided.outcomes(response, score, weight, exposure=exposure, keep=keep)
 
     def classes(self, predicted: NDArray[Any]) -> dict[str, Floats]:
         """Return probabilities of several classes by label."""
@@ -291,9 +298,7 @@ def read_times(
 
     `rules` are `threshold`, `top` and `favorable`.
     """
-    weight = weights(sample_weight, n_rows)
-    keep: Any = slice(None) if weight is None else np.flatnonzero(weight)
-    weight = np.ones(n_rows) if weight is None else weight[keep]
+    keep, weight = _present(sample_weight, n_rows)
     score = vector_of(y_pred, n_rows, "y_pred", keep)
     outcomes = decide_of_times(**rules).outcomes(None, score, weight, keep=keep)
     if survival is None:
@@ -492,26 +497,15 @@ def _second(classes: NDArray[Any]) -> Any:
     return classes[1]
 
 
-def _probabilities(y_pred: Any) -> Floats | None:
-    """Return probabilities with a column per class, as `predict_proba` has them, else None."""
+def _columns_of(y_pred: Any) -> list[Any]:
+    """Return probabilities with a column per class, as `predict_proba` has them, or predictions."""
     frame = nw.from_native(as_native(y_pred), eager_only=True, pass_through=True)
     array = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(y_pred)
     if array.ndim != 2 or array.shape[1] < 2:
-        return None
+        return [y_pred]
     if array.dtype.kind not in "buif":
         raise ValueError("y_pred has several columns that are not numeric; pass one column.")
-    return array.astype(np.float64)
-
-
-def class_probabilities(y_true: Any, y_pred: Any, outcomes: Outcomes) -> dict[str, Floats]:
-    """Return probabilities of several classes by label; nothing for numbers and labels."""
-    if outcomes.kind != "classification" or outcomes.labels or y_true is None:
-        return {}
-    columns = _probabilities(y_pred)
-    if columns is None:
-        return {}
-    classes = np.unique(vector_of(y_true, len(columns), "y_true", outcomes.keep))
-    return dict(zip(map(str, classes.tolist()), columns[outcomes.keep].T, strict=True))
+    return list(array.astype(np.float64).T)
 
 
 def column_of(
