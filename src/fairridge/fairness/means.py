@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fairridge.fairness.base import Certifiable, Definition, VarianceShare, Whol
 from fairridge.fairness.conditional import GivenControls
 from fairridge.fairness.scatter_shares import explained_by_sensitive
 from fairridge.families.sums import MeansOfRows
-from fairridge.models import FairBasis, Fit, PredictedModels
+from fairridge.models import Fit, PredictedModels
 from fairridge.solvers.spectrum import LENGTH_TOLERANCE, block_diagonal, whitening
 
 # Variance of means, relative to the square of their size, that is nothing but rounding.
@@ -396,8 +396,28 @@ def form_of(fit: Fit, means: MeansOfRows, found: Callable[[], MeanForm]) -> Mean
     return form
 
 
+class Centers(Protocol):
+    """What of a basis forms depend on."""
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
+
+    @property
+    def center_sensitive(self) -> Floats:
+        """Means of S."""
+
+    @property
+    def center_targets(self) -> Floats:
+        """Means of the response."""
+
+    @property
+    def given_columns(self) -> Integers:
+        """Positions in X of controls; none if the sums are with S alone."""
+
+
 def mean_form(
-    sums: MeanSums, basis: FairBasis, n_bounded: int, columns: Integers | None = None
+    sums: MeanSums, basis: Centers, n_bounded: int, columns: Integers | None = None
 ) -> MeanForm:
     """Set the forms up.
 
@@ -405,7 +425,7 @@ def mean_form(
     ----------
     sums : MeanSums
         With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
-    basis : FairBasis
+    basis : FairBasis or Centers
         Has the weight of all rows, and which columns of X are controls.
     n_bounded : int
         How many of the means S is to explain; those that follow have totals only.

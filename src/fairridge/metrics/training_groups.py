@@ -22,17 +22,19 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.data import Encoding, Indicators, MappedEncoding, Piece
 from fairridge.data.columns import CategoricalColumn
 from fairridge.engines import (
     Engine,
+    MeanSums,
     MemoryEngine,
     binary_columns,
     columns_in_threads,
     in_memory,
 )
 from fairridge.fairness import MeanParity
+from fairridge.fairness.means import mean_form
 from fairridge.families.sums import MeansOfRows, PredictedMeans
 from fairridge.metrics.batches import Sums
 from fairridge.metrics.group_table import (
@@ -70,22 +72,75 @@ class _SensitiveColumns:
     spread: Floats  # variances of μ
 
 
-def shares_of_fit(fit: Fit) -> dict[str, float]:
-    """Return both shares of `yardstick` in the training rows, from sums over them.
+@dataclass(frozen=True)
+class _MeansWithS:
+    """Sums of predicted means with S, and what is known of S and the response."""
 
-    S and U are orthogonal there, so the share of η is VAR(Sα)/(VAR(Sα) + VAR(Uβ)).
-    The means need one pass over the rows, unless they are η; their share is NaN if
-    the square of a mean, or of a rate, overflows.
-    """
-    sensitive = fit.sensitive_variance
-    total = sensitive + fit.predictor_variance
-    shares = {"share_of_eta": sensitive / total if total > 0.0 else 0.0}
-    if fit.family.least_squares:
-        return shares | {"share_of_means": shares["share_of_eta"]}
-    if fit.family.reads == "times":
-        return shares
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return shares | {"share_of_means": MeanParity().value(fit)}
+    sums: MeanSums
+    n_bounded: int  # means that count; those that follow have totals only
+    references: Floats  # what was subtracted from each mean
+    weight: float  # sum of the weights
+    # Means of S and of the response.
+    center_sensitive: Floats
+    center_targets: Floats
+    given_columns: Integers  # controls among the columns that the sums are with; none
+
+    @classmethod
+    def of(cls, fit: Fit) -> _MeansWithS:
+        """Sum over the rows of a fit."""
+        means = cast(PredictedMeans, MeanParity().means(fit, totals=True))
+        basis = fit.basis
+        return cls(
+            fit.mean_sums(means),
+            means.n_bounded,
+            means.references,
+            basis.weight,
+            basis.center_sensitive,
+            basis.center_targets,
+            basis.given_columns,
+        )
+
+    @property
+    def share(self) -> float:
+        """R² of the means on S; NaN if the square of a mean, or of a rate, overflows."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return mean_form(self.sums, self, self.n_bounded).share(self.sums)
+
+    @property
+    def columns(self) -> _SensitiveColumns:
+        """The same, divided by the weight."""
+        sums, n = self.sums, self.n_bounded
+        assert sums.gram is not None
+        gram, products = sums.gram[:n], sums.products[:n]
+        weight = gram[:, 0, 0]
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            mean = products[:, 0] / weight
+            place = gram[:, 0, 1:] / weight[:, None]
+            covariance = products[:, 1:] / weight[:, None] - mean[:, None] * place
+            # Rates weigh rows by their exposure, in S too.
+            center = self.center_sensitive + place[0]
+            variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
+            spread = sums.scatter[:n] / weight
+        return _SensitiveColumns(center, variance, covariance, mean + self.references, spread)
+
+
+@dataclass(frozen=True)
+class _ScoresWithS:
+    """The same of models whose means are η, or that have none: η = Sα + Uβ, and S ⟂ U."""
+
+    columns: _SensitiveColumns
+    share: float | None  # None without means
+
+    @classmethod
+    def of(cls, fit: Fit, share: float) -> _ScoresWithS:
+        """Read the small matrices of a fit, given the share of η that S explains."""
+        center, scatter = fit.basis.center_sensitive, fit.basis.sensitive.scatter()
+        scatter = scatter / fit.basis.weight
+        mean = np.atleast_1d(fit.intercept + fit.alpha @ center)
+        spread = np.array([fit.sensitive_variance + fit.predictor_variance])
+        covariance = np.atleast_2d(fit.alpha) @ scatter
+        columns = _SensitiveColumns(center, np.diag(scatter), covariance, mean, spread)
+        return cls(columns, share if fit.family.least_squares else None)
 
 
 @dataclass(frozen=True)
@@ -95,8 +150,9 @@ class TrainingGroups:
     They are small, and what nobody reads is not computed.
     """
 
-    shares: dict[str, float]  # see `shares_of_fit`
-    columns: _SensitiveColumns
+    # VAR(Sα)/(VAR(Sα) + VAR(Uβ)), the share of η: S and U are orthogonal in the rows of a fit.
+    share_of_eta: float
+    with_sensitive: _MeansWithS | _ScoresWithS
     encoding: Encoding | MappedEncoding  # how S is encoded
     n_rows: int
     # Decisions by group, if there are any, followed by totals, if the groups of rows are known.
@@ -113,20 +169,28 @@ class TrainingGroups:
         labels: tuple[Any, ...],
     ) -> TrainingGroups:
         """Make the sums that are not made yet."""
+        sensitive = fit.sensitive_variance
+        total = sensitive + fit.predictor_variance
+        share = sensitive / total if total > 0.0 else 0.0
+        of_scores = fit.family.least_squares or fit.family.reads == "times"
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            columns = _columns_of(fit)
-        return cls(shares_of_fit(fit), columns, encoding, n_rows, table, labels)
+            with_sensitive = _ScoresWithS.of(fit, share) if of_scores else _MeansWithS.of(fit)
+        return cls(share, with_sensitive, encoding, n_rows, table, labels)
 
     @property
     def dependence(self) -> dict[str, float]:
         """The numbers that every model is described by."""
-        gap = {} if self._decided is None else {"decision_gap": decision_gap(self._decided)}
-        return _finite(self.shares | gap)
+        shares, of_means = {"share_of_eta": self.share_of_eta}, self.with_sensitive.share
+        if of_means is not None:
+            shares["share_of_means"] = of_means
+        if self._decided is not None:
+            shares["decision_gap"] = decision_gap(self._decided)
+        return _finite(shares)
 
     @property
     def differences(self) -> dict[str, float]:
         """What they mean between people."""
-        found = group_differences(self.columns, self.encoding, self.n_rows)
+        found = group_differences(self.with_sensitive.columns, self.encoding, self.n_rows)
         if self._decided is not None:
             ratios = impact_ratios(self._decided).tolist()
             named = zip(self.labels, ratios, strict=True)
@@ -195,31 +259,6 @@ def group_differences(
 
 def _largest(values: Floats) -> float:
     return float(np.abs(values).max(initial=0.0))
-
-
-def _columns_of(fit: Fit) -> _SensitiveColumns:
-    """Return sums that a fit has made, divided by its weight."""
-    basis, family = fit.basis, fit.family
-    scatter = basis.sensitive.scatter() / basis.weight
-    center, variance = basis.center_sensitive, np.diag(scatter)
-    if family.least_squares or family.reads == "times":  # η = Sα + Uβ, and U is orthogonal to S
-        mean = np.atleast_1d(fit.intercept + fit.alpha @ center)
-        spread = np.array([fit.sensitive_variance + fit.predictor_variance])
-        return _SensitiveColumns(center, variance, np.atleast_2d(fit.alpha) @ scatter, mean, spread)
-    # With totals, since the share of the means has asked for the same sums.
-    means = cast(PredictedMeans, MeanParity().means(fit, totals=True))
-    sums, n = fit.mean_sums(means), means.n_bounded
-    assert sums.gram is not None
-    gram, products = sums.gram[:n], sums.products[:n]
-    weight = gram[:, 0, 0]
-    mean = products[:, 0] / weight
-    place = gram[:, 0, 1:] / weight[:, None]
-    covariance = products[:, 1:] / weight[:, None] - mean[:, None] * place
-    # Rates weigh rows by their exposure, in S too.
-    center = center + place[0]
-    variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
-    spread = sums.scatter[:n] / weight
-    return _SensitiveColumns(center, variance, covariance, mean + means.references, spread)
 
 
 def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], Floats]:
