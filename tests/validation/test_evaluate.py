@@ -13,7 +13,7 @@ from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
 from fairridge.metrics import area_under_curve
 from fairridge.metrics.dependence_shares import share_explained
 from fairridge.metrics.scored_rows import ScoredRows, predicted_means
-from fairridge.validation.evaluate import accuracy, classification_scores, mean_and_error
+from fairridge.validation.evaluate import accuracy, mean_and_error
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.scored_model import scored_model
@@ -55,7 +55,10 @@ def test_scores_of_classes_are_scikit_learns(k, seed):
     probability = rng.dirichlet(np.ones(k), n)
     predicted = probability.argmax(axis=1)
     ranks = probability[:, 1:] if k == 2 else probability
-    found = classification_scores(codes, predicted, ranks, weight)
+    eta = logit(ranks) if k == 2 else np.log(probability)
+    family = Binomial() if k == 2 else Multinomial(k)
+    found = accuracy(scored(family, codes[:, None].astype(float), eta, weight))
+    del found["loss"]
     options = {"sample_weight": weight, "zero_division": 0.0}
     options |= {"average": "binary" if k == 2 else "macro"}
     expected = {

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily, with_class_weights
+from fairridge.metrics.batches import Sums
 from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.scored_rows import ScoredRows
+from fairridge.metrics.share_interval import moments_of_columns
 
 NAN = float("nan")
 
@@ -45,33 +47,55 @@ def accuracy(rows: ScoredRows) -> dict[str, float]:
         `recall` and `auc`, or `concordance`; NaN for what is not defined.
     """
     family, response, weight = with_class_weights(rows.family, None), rows.response, rows.weight
-    eta = rows.eta
-    by_predictor = family.to_contrasts(eta.T).T
-    deviance = float(family.deviance_terms(response, by_predictor, weight, 0).deviance)
-    measures = {"loss": loss(family, deviance, size(family, response, weight))}
+    found = accuracy_of_sums(family, accuracy_sums(family, rows))
     if family.reads == "times":
-        return measures | {"concordance": concordance(response, eta[:, 0], weight)}
+        return found | {"concordance": concordance(response, rows.eta[:, 0], weight)}
     if family.reads == "numbers":
-        mean = family.mean(by_predictor)[:, 0]
-        return measures | regression_scores(response[:, 0], mean, weight)
-    classes = cast(ClassFamily, family)
-    # Of two classes η ranks rows that have the same probability to rounding.
-    ranks = eta if eta.shape[1] == 1 else _digits(classes.probabilities(eta))
-    return measures | classification_scores(rows.codes, classes.likeliest(eta), ranks, weight)
+        return found
+    # Of two classes η ranks rows that have the same probability to rounding; of several classes
+    # the AUC is the mean over all, one against the rest.
+    eta = rows.eta
+    two = eta.shape[1] == 1
+    ranks = eta if two else _digits(cast(ClassFamily, family).probabilities(eta))
+    columns = zip([1] if two else range(ranks.shape[1]), ranks.T, strict=True)
+    areas = [area_under_curve(rows.codes == code, column, weight) for code, column in columns]
+    return found | {"auc": float(np.mean(areas))}
+
+
+def accuracy_sums(family: Family, rows: ScoredRows) -> Sums:
+    """Sum deviances, and squares of errors or classes; those of other rows add."""
+    y, weight, eta = rows.response, rows.weight, rows.eta
+    contrasts = family.to_contrasts(eta.T).T
+    sums: dict[str, Any] = {
+        "deviance": float(family.deviance_terms(y, contrasts, weight, 0).deviance),
+        "size": size(family, y, weight),
+    }
+    if family.reads == "classes":
+        k = max(eta.shape[1], 2)
+        cells = k * rows.codes + cast(ClassFamily, family).likeliest(eta)
+        sums["confusion"] = np.bincount(cells, weight, k * k).reshape(k, k)
+    if family.reads == "numbers":
+        sums["squares"] = float(weight @ (y[:, 0] - family.mean(contrasts)[:, 0]) ** 2)
+        sums["response"] = moments_of_columns(y[:, :1], weight)
+    return Sums(sums)
+
+
+def accuracy_of_sums(family: Family, sums: Sums) -> dict[str, float]:
+    """Return what `accuracy` does, but what ranks rows."""
+    found = {"loss": loss(family, sums["deviance"], sums["size"])}
+    if family.reads == "classes":
+        return found | confusion_scores(sums["confusion"])
+    if family.reads == "times":
+        return found
+    y, squares = sums["response"], sums["squares"]
+    share = r_squared(squares, float(y.scatter[0, 0]), y.n_rows)
+    return found | {"rmse": float(np.sqrt(squares / y.weight)), "r_squared": share}
 
 
 def _digits(probability: Floats) -> Floats:
     """Return probabilities to 14 digits: those that differ by rounding only are ties."""
     fraction, exponent = np.frexp(probability)
     return np.ldexp(np.round(fraction, 14), exponent)
-
-
-def regression_scores(y: Floats, mean: Floats, weight: Floats) -> dict[str, float]:
-    """Return RMSE and R²; R² is NaN for a single row, and 0 if the response is constant."""
-    squares = float(weight @ (y - mean) ** 2)
-    total = float(weight @ (y - np.average(y, weights=weight)) ** 2) if np.ptp(y) > 0.0 else 0.0
-    rmse = float(np.sqrt(squares / weight.sum()))
-    return {"rmse": rmse, "r_squared": r_squared(squares, total, len(y))}
 
 
 def r_squared(squares: float, total: float, n: int) -> float:
@@ -81,36 +105,24 @@ def r_squared(squares: float, total: float, n: int) -> float:
     return 1.0 - squares / total if total > 0.0 else 0.0
 
 
-def classification_scores(
-    codes: Integers, predicted: Integers, ranks: Floats, weight: Floats
-) -> dict[str, float]:
+def confusion_scores(table: Floats) -> dict[str, float]:
     """Return scores of the modeled one of two classes, or means over the classes of several.
 
-    True and predicted classes are codes 0 to K − 1, of which 1 is the modeled one of two.
-    `ranks` of shape (n, 1) or (n, K) rank rows by how likely that is, or each of several.
-    Classes that are neither true nor predicted anywhere do not count in the
-    means of precision, recall and F1; the AUC, one class against the rest,
-    needs all of them.
+    `table` has the weights of rows by true and predicted class, of which 1 is the modeled one of
+    two. Classes that are neither anywhere do not count in the means of precision, recall and F1.
     """
-    k = max(ranks.shape[1], 2)
-    counts: Floats = np.bincount(k * codes + predicted, weights=weight, minlength=k * k)  # type: ignore[assignment]
-    table = counts.reshape(k, k)
     hits, true, assigned = np.diag(table), table.sum(axis=1), table.sum(axis=0)
-    wanted = np.array([1]) if k == 2 else np.flatnonzero(true + assigned > 0.0)
+    wanted = np.array([1]) if len(table) == 2 else np.flatnonzero(true + assigned > 0.0)
 
     def mean_share(part: Floats, whole: Floats) -> float:
         shares = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0.0)
         return float(shares[wanted].mean())
 
-    positive = [1] if k == 2 else range(k)
-    columns = zip(positive, ranks.T, strict=True)
-    areas = [area_under_curve(codes == code, column, weight) for code, column in columns]
     return {
         "accuracy": float(hits.sum() / table.sum()),
         "f1": mean_share(2.0 * hits, true + assigned),
         "precision": mean_share(hits, assigned),
         "recall": mean_share(hits, true),
-        "auc": float(np.mean(areas)),
     }
 
 

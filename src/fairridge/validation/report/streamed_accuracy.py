@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.families import Family
-from fairridge.families.base import ClassFamily, with_class_weights
+from fairridge.families.base import with_class_weights
 from fairridge.metrics.batches import Batches, Sums
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.share_interval import moments_of_columns
 from fairridge.validation import evaluate
 
 
@@ -29,18 +28,12 @@ class _Logs:
 def accuracy_in(batches: Batches, family: Family) -> dict[str, float]:
     """Return measures of accuracy as `accuracy_of` does, but the AUC, which bins have."""
     plain = with_class_weights(family, None)
-    sums = batches.sum(_Deviance(plain))
-    found = {"loss": evaluate.loss(plain, float(sums["deviance"]), sums["weight"])}
-    if plain.reads == "classes":
-        table = sums["confusion"]
-        return found | {"accuracy": float(np.diag(table).sum() / table.sum())}
-    y = sums["response"]
-    squares, total = float(sums["squares"]), float(y.scatter[0, 0])
-    if plain.least_squares:
-        r_squared = evaluate.r_squared(squares, total, y.n_rows)
-        return found | {"rmse": float(np.sqrt(squares / y.weight)), "r_squared": r_squared}
+    sums = batches.sum(_AccuracySums(plain))
+    found = evaluate.accuracy_of_sums(plain, sums)
+    if plain.reads == "classes" or plain.least_squares:
+        return found
     level = _null_level(plain, sums)
-    if level is None or not total > 0.0:
+    if level is None or not sums["response"].scatter[0, 0] > 0.0:
         return found
     null = float(batches.sum(_NullDeviance(plain, level)))
     return found | {"d_squared": 1.0 - float(sums["deviance"]) / null} if null > 0.0 else found
@@ -56,34 +49,19 @@ def _null_level(family: Any, sums: Sums) -> float | None:
 
 
 @dataclass(frozen=True)
-class _Deviance:
-    """Sums of deviances, squares and classes."""
+class _AccuracySums:
+    """Sums of batches; it travels."""
 
     family: Family
 
     def __call__(self, rows: ScoredRows) -> Sums:
-        """Sum rows."""
-        family, y, weight = self.family, rows.response, rows.weight
-        eta = family.to_contrasts(rows.eta.T).T
-        sums: dict[str, Any] = {
-            "deviance": float(family.deviance_terms(y, eta, weight, 0).deviance),
-            "weight": evaluate.size(family, y, weight),
-        }
-        if family.reads == "classes":
-            classes = cast(ClassFamily, family)
-            k = max(rows.eta.shape[1], 2)
-            places = k * rows.codes + classes.likeliest(rows.eta)
-            return Sums(sums | {"confusion": np.bincount(places, weight, k * k).reshape(k, k)})
-        mean, logs = family.mean(eta)[:, 0], getattr(family, "log_sums", None)
-        return Sums(
-            sums
-            | {
-                "squares": float(weight @ (y[:, 0] - mean) ** 2),
-                "response": moments_of_columns(y[:, :1], weight),
-                "logs": None if logs is None else _Logs(logs(y, weight, rows.added)),
-                "offset": int(rows.added is not None),
-            }
+        """Sum rows, and what tells the null model."""
+        sums, logs = (
+            evaluate.accuracy_sums(self.family, rows),
+            getattr(self.family, "log_sums", None),
         )
+        known = None if logs is None else _Logs(logs(rows.response, rows.weight, rows.added))
+        return Sums(sums.parts | {"logs": known, "offset": int(rows.added is not None)})
 
 
 @dataclass(frozen=True)
