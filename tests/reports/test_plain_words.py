@@ -5,8 +5,18 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.tree import DecisionTreeRegressor
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit, report
+from fairridge import (
+    FairRidgeClassifier,
+    FairRidgeRegressor,
+    FairStackingRegressor,
+    audit,
+    report,
+)
 
 
 def employees(n=600):
@@ -70,7 +80,8 @@ def test_every_sentence_about_a_pay_model():
     assert numberless(page.summary) == PAY
     assert numberless(report(model, X, y, new_rows=True).summary) == NEW
     limit = "Whether level may justify differences, or is itself a result of discrimination"
-    assert limit in page.html and limit in page.card  # noqa: PT018
+    assert limit in page.html
+    assert limit in page.card
     assert "The bound concerns the predictions. Shares above a threshold" in page.card
 
 
@@ -110,3 +121,35 @@ def test_an_audit_names_the_class_that_numbers_are_of(classes):
     two = audit(y == "low", model.predict_proba(X)[:, 1], sensitive_features=X[["sex"]])
     assert "what follows" not in str(two)
     assert "class" not in two.to_frame()
+
+
+@pytest.mark.parametrize("prefit", [False, True])
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_stack_says_what_it_reads_and_what_is_held_out(prefit, piped):
+    X, y = employees()
+    learner = make_pipeline(
+        make_column_transformer(("passthrough", ["level", "tenure"])), DecisionTreeRegressor()
+    )
+    if prefit:
+        learner.fit(X[:300], y[:300])
+        X, y = X[300:], y[300:]
+    stack = FairStackingRegressor(learner, 0.05, sensitive="sex", prefit=prefit, random_state=0)
+    if piped:
+        stack = make_pipeline(FunctionTransformer(), stack)
+    stack.fit(X, y)
+    page = report(stack, X, y, cv=3, bootstrap=0)
+    subject = page.contents.subject
+    assert subject.model == "FairStackingRegressor"
+    assert subject.predictors == ("level", "tenure")
+    reads = "rows and 2 predictors; its layer reads score of DecisionTreeRegressor."
+    assert reads in page.summary
+    assert reads in page.card
+    assert "Only the layer is refitted without the rows that are held out." in page.summary
+    before = "they were fitted before." in page.summary
+    others = "every row has the score of learners that were fitted to other rows." in page.summary
+    assert (before, others) == (prefit, not prefit)
+    training = report(stack, X, y, cv=0, bootstrap=0)
+    assert "held out" not in training.summary
+    new = report(stack, X, y, new_rows=True)
+    assert new.contents.subject.predictors == ("level", "tenure")
+    assert "FairStackingRegressor, gaussian" in new.html

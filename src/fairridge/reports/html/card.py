@@ -35,6 +35,7 @@ def card(contents: ReportContents) -> str:
                 ("response", subject.modeled),
                 ("sensitive attributes", ", ".join(subject.sensitive)),
                 ("predictors", ", ".join(subject.predictors)),
+                *([("read by the layer", ", ".join(subject.features))] if subject.features else ()),
                 ("needs sensitive attributes to predict", _yes(subject.needs_sensitive)),
                 ("definition of unfairness", subject.definition),
                 ("what is bounded", bounded_text(contents)),

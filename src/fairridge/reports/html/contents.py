@@ -41,6 +41,10 @@ class Subject:
     # Parameters of the model, and of the software.
     settings: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
+    # Of a stacked model, what its layer reads of the predictors, such as scores of learners, and
+    # what is held out in folds.
+    features: tuple[str, ...] = ()
+    held_out: str = ""
 
     @property
     def modeled(self) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ from fairridge.validation.report.groups import (
     decision_gaps,
     learned_dependence,
 )
-from fairridge.validation.report.record import case_record, subject_of
+from fairridge.validation.report.record import case_record, of_stack, subject_of
 from fairridge.validation.report.rows import (
     measure_folds,
     measure_training,
@@ -64,10 +63,10 @@ REFIT_WORK, FEWEST_REFITS = 4e10, 25
 
 
 def gather(
-    model: Any, given: PassedRows, options: ReportSettings, progress: Progress | None
+    model: ScoredModel, given: PassedRows, options: ReportSettings, progress: Progress | None
 ) -> ReportContents:
     """Fit the path, hold rows out, refit, and compare groups."""
-    case = read_case(model, given)
+    case = read_case(*model.training_rows(given))
     training, fits = case.training, [solution.fit for solution in case.solutions]
     attributes = sensitive_table(training.design, case.inputs.table, case.inputs.attributes)
     read = written(rows_of(training), training.response)
@@ -79,18 +78,19 @@ def gather(
     assert fitted.measure is not None
     blind = not fitted.reads_sensitive
     terms, left_out = coefficient_terms(fits, training, rows.labels, blind=blind)
+    subject = subject_of(
+        fitted,
+        case.inputs,
+        rows,
+        groups.rule,
+        options,
+        name=name,
+        what="Fairness audit",
+        n_rows={"Rows": training.n_rows},
+        more=case_record(case, findings, options.random_state),
+    )
     return ReportContents(
-        subject=subject_of(
-            fitted,
-            case.inputs,
-            rows,
-            groups.rule,
-            options,
-            name=name,
-            what="Fairness audit",
-            n_rows={"Rows": training.n_rows},
-            more=case_record(case, findings, options.random_state),
-        ),
+        subject=of_stack(model, given, subject),
         unfairness=case.bounds,
         chosen=case.chosen,
         achieved=np.array([solution.achieved for solution in case.solutions]),

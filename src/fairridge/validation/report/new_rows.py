@@ -20,7 +20,7 @@ from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of, drift_sums
 from fairridge.validation.report.groups import audited_in, decision_gaps, decision_rule
-from fairridge.validation.report.record import subject_of
+from fairridge.validation.report.record import of_stack, subject_of
 from fairridge.validation.report.rows import accuracy_of, measures_of
 from fairridge.validation.report.rows_read import Read, ReportRows
 from fairridge.validation.report.streamed_accuracy import accuracy_in
@@ -63,7 +63,7 @@ def gather_new_rows(
     measure = model.measure or of_predictions(example.family, subject.sensitive)
     bounds, measures = _shares(model, judged, measure, samples)
     return NewRowsContents(
-        subject=subject,
+        subject=of_stack(model, given, subject),
         unfairness=np.array([max(one.r for one in bounds)]),
         chosen=0,
         measure=measure,
@@ -80,7 +80,7 @@ def _judged_rows(
 ) -> ReportRows:
     """Read rows in memory, or look at those elsewhere."""
     if not isinstance(given, RowSource):
-        return ReportRows.in_memory(model, given, options.bins)
+        return ReportRows.in_memory(model, model.inner_rows(given), options.bins)
     if options.top is not None:
         raise TypeError("top needs the rows in memory: pass a frame or an array.")
     return ReportRows.elsewhere(model, given, options.bins)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -14,11 +15,13 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from fairridge._typing import Floats
-from fairridge.data import Levels, MappedEncoding, Table
+from fairridge.data import Levels, MappedEncoding, Table, as_table
 from fairridge.estimators._model import bound_text
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html import Subject
+from fairridge.sources import RowSource
+from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import Case, Findings, ReportSettings
 from fairridge.validation.report.groups import DecisionRule
 from fairridge.validation.scored_model import ScoredModel
@@ -97,6 +100,25 @@ def subject_of(
         record=tuple((label, value) for label, value in record.items() if value is not None),
         settings=tuple((key, shown(value)) for key, value in sorted(settings.items())),
         versions=versions(),
+    )
+
+
+def of_stack(model: ScoredModel, given: PassedRows | RowSource, subject: Subject) -> Subject:
+    """Say what a stacked model reads, and what its layer makes of it; other models stay."""
+    if model.kind != "stacked" or isinstance(given, RowSource):
+        return subject
+    table = as_table(model.after_steps(given).X)
+    names = map(table.label, range(table.shape[1]))
+    learners = "every row has the score of learners that were fitted to other rows"
+    if model.last.prefit:
+        learners = "they were fitted before"
+    return replace(
+        subject,
+        model=model.name,
+        predictors=tuple(name for name in names if name not in subject.sensitive),
+        features=subject.predictors,
+        held_out="Only the layer is refitted without the rows that are held out. Its learners are "
+        f"not: {learners}.",
     )
 
 

@@ -160,14 +160,13 @@ def report(
     )  # fmt: skip
     page: AuditReport | NewRowsReport
     if check_flag("new_rows", new_rows) or not judged.fair:
-        rows = X if isinstance(X, RowSource) else judged.inner_rows(given)
+        rows = X if isinstance(X, RowSource) else given
         page = NewRowsReport(gather_new_rows(judged, rows, options))
     else:
         if not hasattr(judged.last, "unfairness_"):
             judged = judged.with_steps_fitted(given)
-        linear, own = judged.training_rows(given)
         with DelayedBar() if progress is None else nullcontext(progress) as shown:
-            page = AuditReport(gather(linear, own, options, shown))
+            page = AuditReport(gather(judged, given, options, shown))
     if out is not None:
         with writing(out) as file:
             file.write(page.text(format).encode())

@@ -171,7 +171,8 @@ def _asked(contents: ReportContents) -> list[str]:
     several = "s"[: len(subject.predictors) != 1]
     rests = (
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
-        f"{len(subject.predictors)} predictor{several}."
+        f"{len(subject.predictors)} predictor{several}"
+        f"{f'; its layer reads {enumerated(subject.features)}' if subject.features else ''}."
     )
     if k == contents.free:
         said = contents.measure.sentence(amount(contents, free))
@@ -236,7 +237,7 @@ def _came_out(contents: ReportContents) -> list[str]:
         text += f". The {contents.dependence_name} is {known}{also}."
     else:
         text += f", and {held_out} {where}." if held_out else "."
-    parts = [text, _yardstick(contents)]
+    parts = [text, contents.subject.held_out if contents.folds else "", _yardstick(contents)]
     if refits is not None and refits.count:
         parts.append(
             f"In 95 % of the models that were refitted with the same bound to resampled rows, the "
