@@ -83,7 +83,7 @@ class Design:
                 (self.predictors.inner, self.positions_predictors),
             )
             for position in (
-                *np.repeat(positions, [c.width for c in encoding.columns]),
+                *np.repeat(positions, [c.width for c in encoding.columns]).tolist(),
                 # Products of intersections come last.
                 *[self.n_columns] * len(encoding.products),
             )

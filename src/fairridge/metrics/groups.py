@@ -446,7 +446,7 @@ def weighted_quantiles(values: Floats, weight: Floats, levels: Sequence[float] |
     n = len(values)
     if (weight == weight[:1]).all():  # to find a few of n values is faster than to sort them
         places = np.ceil(np.asarray(levels) * n * (1.0 - 1e-12)).astype(np.intp) - 1
-        places = np.clip(places, 0, n - 1)
+        places = np.minimum(np.maximum(places, 0), n - 1)
         return np.partition(values, places)[places]
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])

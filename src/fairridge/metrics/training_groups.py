@@ -330,11 +330,11 @@ def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[A
         # Squares overflow otherwise, and ratios have no unit.
         unit = max(float(np.abs(each).max()) for each in (predicted, response)) or 1.0
         predicted, observed = predicted / unit, response / unit
+    elif family.n_predictors == 1:  # of two classes one is enough
+        predicted, observed = family.mean(eta), response == 1.0
     else:
         predicted = family.probabilities(eta)
-        one = slice(1 if predicted.shape[1] == 2 else 0, None)
-        observed = (response == np.arange(predicted.shape[1]))[:, one]
-        predicted = predicted[:, one]
+        observed = response == np.arange(predicted.shape[1])
     columns: list[NDArray[Any]] = []
     for p, o in zip(predicted.T, observed.T, strict=True):
         columns += [p, o, o - p]
