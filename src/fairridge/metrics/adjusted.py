@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fairridge._typing import Floats
-from fairridge.engines import Moments
+from fairridge.metrics.batches import Alike, Sums
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.share_interval import maps_given, moments_of_columns
@@ -32,13 +32,15 @@ class AdjustedDifferences:
     free: int  # degrees of freedom
 
     @staticmethod
-    def moments(score: Floats, part: Grouping, C: Floats, weight: Floats) -> Moments | None:
+    def moments(score: Floats, part: Grouping, C: Floats, weight: Floats) -> Sums:
         """Return what a regression of the scores is computed from; of batches they add."""
-        return moments_of_columns(_columns(score, part, C), weight)
+        moments = moments_of_columns(_columns(score, part, C), weight)
+        return Sums({"controls": Alike(C.shape[1]), "moments": moments})
 
     @classmethod
-    def of(cls, moments: Moments, c: int) -> AdjustedDifferences:
+    def of(cls, sums: Sums) -> AdjustedDifferences:
         """Regress scores by the moments of all rows."""
+        moments, c = sums["moments"], sums["controls"].value
         covariance = moments.scatter / moments.weight
         left, rank = maps_given(covariance, c)
         of_left = left @ covariance @ left.T

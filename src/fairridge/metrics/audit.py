@@ -218,7 +218,6 @@ def audit(
         float(minimum_share),
         reference or {},
         () if held is None else tuple(map(held.label, range(held.shape[1]))),
-        0 if rows.controls is None else rows.controls.shape[1],
     )
     found = compare(InMemory(rows), asked)
     _warn_of_ranking(found)

@@ -181,7 +181,6 @@ def audit_source(source: RowSource, predictions: Any, options: SourceOptions) ->
         options.minimum_share,
         options.reference,
         options.controls,
-        sum(len(one.column_names) for one in controls),
     )
     return compare(batches.map(_Compared(columns, controls, reading)), asked)
 

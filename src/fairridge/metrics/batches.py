@@ -22,6 +22,16 @@ class Sums:
         return self.parts[name]
 
 
+@dataclass(frozen=True)
+class Alike:
+    """What all batches have alike, or of which any will do: the first is kept."""
+
+    value: Any
+
+    def __add__(self, other: Alike) -> Alike:
+        return self
+
+
 class Batches(Protocol):
     """Rows, or what was made of them, batch by batch."""
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, compress
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -93,13 +92,6 @@ class AuditedColumns:
         known = attributes_of(table, weight, bins)
         return cls.of(known, intersections=intersections, backend=table.backend)
 
-    @property
-    def width(self) -> int:
-        """Columns with the products of attributes, if these are crossed."""
-        sizes = [self.owners.count(k) for k in range(len(self.attributes))]
-        products = prod(sizes) if self.intersections and len(sizes) > 1 else 0
-        return len(self.owners) + products
-
     def rows(self, table: Table, *, every_cell: bool = False) -> AuditedRows:
         """Write rows out, and group them; by `every_cell` of crossed attributes for batches."""
         columns = written_out(self.attributes, table)
@@ -151,7 +143,6 @@ class Asked:
     minimum_share: float = 0.0  # share of all rows below which it is, too
     reference: Mapping[str, Any] = field(default_factory=dict)
     controls: tuple[str, ...] = ()
-    n_controls: int = 0  # columns that these are written out as
     brief: bool = False
 
 
@@ -197,15 +188,12 @@ class SecondPass:
         levels, brief = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS, asked.brief
         calibrated = not brief and first["groups"].is_known("mean_response")
         tenths = np.unique(weighted_quantiles(scores, weight, levels)) if calibrated else None
-        q, c = asked.columns.width, asked.n_controls
-        shares = {
-            name: Regressions.of(moments, q, c if name == "partial_r_squared" else 0)
-            for name, moments in (first["shares"].parts.items() if not brief else ())
-        }
+        of_shares = {} if brief else first["shares"].parts
+        shares = {name: Regressions.of(moments) for name, moments in of_shares.items()}
         binned = "scores" in first.parts
         bins = BinnedScores.edges(scores, weight) if binned else None
-        each = first["adjusted"].parts.values() if c else ()
-        adjusted = tuple(AdjustedDifferences.of(moments, c) for moments in each)
+        each = first["adjusted"].parts.values() if "adjusted" in first.parts else ()
+        adjusted = tuple(map(AdjustedDifferences.of, each))
         return cls(brief, tenths, bins, shares, adjusted)
 
     def __call__(self, rows: ComparedRows) -> Sums:

@@ -16,7 +16,7 @@ from fairridge.fairness.base import Whole
 from fairridge.fairness.means import MeanShare
 from fairridge.fairness.scatter_shares import sequential_share
 from fairridge.families import Family
-from fairridge.metrics.batches import Batches, InMemory, Sums
+from fairridge.metrics.batches import Alike, Batches, InMemory, Sums
 from fairridge.metrics.dependence_shares import share_explained
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.scored_rows import ScoredRows
@@ -121,15 +121,9 @@ class Measure:
             return loss_table(rows.losses, rows.weight)
         if self.whole == "both" and rows.targets is not None:
             columns = np.hstack([rows.sensitive, rows.scores, rows.targets])
-            return moments_of_columns(columns, rows.weight)
+            width = Alike((rows.sensitive.shape[1], rows.scores.shape[1]))
+            return Sums({"width": width, "moments": moments_of_columns(columns, rows.weight)})
         return moments_of(self.judged(rows), *self._given(rows)) if self.of_variance else None
-
-    def regressions(self, first: Any, width: tuple[int, int, int]) -> Regressions | None:
-        """Prepare the second pass; `width` are the columns of S, of controls and of scores."""
-        if not self.of_variance:
-            return None
-        q = width[0] if self.columns is None else len(self.columns)
-        return Regressions.of(first, q, width[1] if self.given else 0)
 
     def second_sums(self, rows: ScoredRows, regressions: Regressions) -> ShareSums:
         """Sum what the interval is computed from."""
@@ -141,22 +135,18 @@ class Measure:
         return S, rows.controls if self.given else rows.controls[:, :0]
 
     def found(
-        self,
-        first: Any,
-        regressions: Regressions | None,
-        second: ShareSums | None,
-        width: tuple[int, int, int],
-        confidence: float,
+        self, first: Any, second: tuple[Regressions, ShareSums] | None, confidence: float
     ) -> tuple[Estimate, float]:
         """Return the share with its interval, and the share adjusted for chance."""
         if first is None:
             return UNDEFINED, UNDEFINED.value
         if self.whole == "model":
             return loss_share(first, confidence), UNDEFINED.value
-        if regressions is None or second is None:
-            q, _, m = width
-            return Estimate(sequential_share(first.scatter, q, m)), UNDEFINED.value
-        return regressions.estimate(second, confidence)
+        if second is None:
+            scatter = first["moments"].scatter
+            return Estimate(sequential_share(scatter, *first["width"].value)), UNDEFINED.value
+        regressions, sums = second
+        return regressions.estimate(sums, confidence)
 
     def judged(self, rows: ScoredRows) -> list[Judged]:
         """Return scores, and the weights of the rows among which they count."""
@@ -180,19 +170,7 @@ class _FirstSums:
 
     def __call__(self, rows: ScoredRows) -> Sums:
         """Sum rows."""
-        width = rows.sensitive.shape[1], rows.controls.shape[1], rows.scores.shape[1]
-        sums = {name: measure.first_sums(rows) for name, measure in self.measures.items()}
-        return Sums({"width": Width(width), "measures": Sums(sums)})
-
-
-@dataclass(frozen=True)
-class Width:
-    """Columns of S, of controls and of scores, which all batches have."""
-
-    columns: tuple[int, int, int]
-
-    def __add__(self, other: Width) -> Width:
-        return self
+        return Sums({name: measure.first_sums(rows) for name, measure in self.measures.items()})
 
 
 @dataclass(frozen=True)
@@ -210,17 +188,18 @@ def measured_in(
     batches: Batches, measures: dict[str, Measure], confidence: float
 ) -> dict[str, tuple[Estimate, float]]:
     """Return shares with their intervals, and the same adjusted for chance, in batches of rows."""
-    sums = batches.sum(_FirstSums(measures))
-    width, first = sums["width"].columns, sums["measures"]
+    first = batches.sum(_FirstSums(measures))
     regressions = {
-        name: measure.regressions(first[name], width)
+        name: Regressions.of(first[name])
         for name, measure in measures.items()
-        if first[name] is not None
+        if measure.of_variance
     }
-    needed = {name: (measures[name], by) for name, by in regressions.items() if by is not None}
-    second = batches.sum(_SecondSums(needed)).parts if needed else {}
+    second: dict[str, tuple[Regressions, ShareSums]] = {}
+    if regressions:
+        sums = batches.sum(_SecondSums({k: (measures[k], by) for k, by in regressions.items()}))
+        second = {name: (by, sums[name]) for name, by in regressions.items()}
     return {
-        name: measure.found(first[name], regressions.get(name), second.get(name), width, confidence)
+        name: measure.found(first[name], second.get(name), confidence)
         for name, measure in measures.items()
     }
 

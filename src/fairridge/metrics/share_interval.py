@@ -22,7 +22,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Moments
 from fairridge.fairness.means import RESIDUAL_TOLERANCE
 from fairridge.inference.scores import ExplainedScores
-from fairridge.metrics.batches import Sums
+from fairridge.metrics.batches import Alike, Sums
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import Estimate, mean_estimates
@@ -48,13 +48,14 @@ def explained_share(
     estimation moves the share by squares of errors only. R² itself is that of the rows. It has no
     interval if S explains everything or has as many columns as there are rows.
     """
-    regressions = Regressions.of(moments_of(judged, S, C), S.shape[1], C.shape[1])
+    regressions = Regressions.of(moments_of(judged, S, C))
     return regressions.estimate(regressions.sums(judged, S, C), confidence)
 
 
 def moments_of(judged: Sequence[Judged], S: Floats, C: Floats) -> Sums:
     """Return the moments of [C, S, scores] among the rows of every entry; of batches they add."""
-    return Sums({k: moments_of_columns(*part) for k, part in enumerate(_parts(judged, S, C))})
+    parts = {k: moments_of_columns(*part) for k, part in enumerate(_parts(judged, S, C))}
+    return Sums({"width": Alike((S.shape[1], C.shape[1])), "entries": Sums(parts)})
 
 
 def _parts(judged: Sequence[Judged], S: Floats, C: Floats) -> Iterator[tuple[Floats, Floats]]:
@@ -131,9 +132,10 @@ class Regressions:
     n_controls: int
 
     @classmethod
-    def of(cls, moments: Sums, q: int, c: int) -> Regressions:
-        """Regress scores by the moments of all rows."""
-        known = {k: part for k, part in moments.parts.items() if part is not None}
+    def of(cls, moments: Sums) -> Regressions:
+        """Regress scores by the moments of all rows; see `moments_of`."""
+        q, c = moments["width"].value
+        known = {k: part for k, part in moments["entries"].parts.items() if part is not None}
         total = sum(part.weight for part in known.values())
         each = tuple(Regression.of(part, total, q, c) for part in known.values())
         return cls(each, tuple(known), total, c)

@@ -113,6 +113,7 @@ class RowSource(ABC):
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
-            f"a {type(self).__name__} is not in memory: fit, path, predict and, for gaussian "
-            "models, cross_validate take it. Pass a frame or an array here."
+            f"a {type(self).__name__} is not in memory: fit, path, predict, audit, report of "
+            "new rows and, for gaussian models, cross_validate take it. Pass a frame or an array "
+            "here."
         )

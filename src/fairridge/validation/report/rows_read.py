@@ -11,7 +11,7 @@ import numpy as np
 from fairridge.data import name_of
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.audited_source import attributes_seen, values_of
-from fairridge.metrics.batches import Batches, InMemory, Streamed, Sums
+from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed, Sums
 from fairridge.metrics.comparison import AuditedColumns
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.sources import RowSource
@@ -54,7 +54,7 @@ class ReportRows:
         seen = batches.sum(_FirstLook(source.roles, bins))
         columns = AuditedColumns.of(attributes_seen(seen["attributes"], bins))
         name = "".join(source.roles.response)
-        return cls(batches, seen["example"].read, seen["rows"], columns, name)
+        return cls(batches, seen["example"].value, seen["rows"], columns, name)
 
     @property
     def scored(self) -> Batches:
@@ -140,16 +140,6 @@ class ModelReader:
 
 
 @dataclass(frozen=True)
-class _Example:
-    """One of the rows; the first of all batches."""
-
-    read: Read
-
-    def __add__(self, other: _Example) -> _Example:
-        return self
-
-
-@dataclass(frozen=True)
 class _FirstLook:
     """What all rows decide before they are summed; it travels."""
 
@@ -172,7 +162,7 @@ class _FirstLook:
         return Sums({
             "attributes": values_of(rows.attributes, rows.mean_weight, self.roles, self.bins),
             "rows": len(rows.weight),
-            "example": _Example((example, _head(rows))),
+            "example": Alike((example, _head(rows))),
         })  # fmt: skip
 
 
