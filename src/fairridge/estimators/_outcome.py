@@ -36,7 +36,7 @@ from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping, encoded_groupings
-from fairridge.metrics.training_groups import EVERYONE, TrainingGroups, group_sums
+from fairridge.metrics.training_groups import EVERYONE, TrainingGroups, training_table
 from fairridge.models import FairBasis, Fit, SeparatedLevel
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition
@@ -510,7 +510,7 @@ def _groups_of(training: Training, fit: Fit) -> TrainingGroups:
     table: GroupTable | None = None
     if labels or groupings is not None:
         means = MeanParity().means(fit, totals=True) if labels else None
-        table = group_sums(fit, engine, len(labels), sensitive.inner, groupings, means)
+        table = training_table(fit, engine, len(labels), sensitive.inner, groupings, means)
     return TrainingGroups.of(fit, sensitive, training.n_rows, table, labels)
 
 

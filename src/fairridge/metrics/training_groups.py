@@ -290,7 +290,7 @@ def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, d
     Parameters
     ----------
     table : GroupTable
-        With all rows as the first group, and the columns of totals last; see `group_sums`.
+        With all rows as the first group, and the columns of totals last; see `training_table`.
     labels : tuple
         Those of classes, if decisions for each of them come before the totals.
 
@@ -345,7 +345,7 @@ def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[A
 
 
 @dataclass(frozen=True)
-class _GroupSums:
+class _TrainingTable:
     """Decisions for the likeliest class, and totals, by group; travels to where rows are."""
 
     family: Any
@@ -379,7 +379,7 @@ class _GroupSums:
         return Sums({"groups": table, "means": summed})
 
 
-def group_sums(
+def training_table(
     fit: Fit,
     engine: Engine,
     n_classes: int,
@@ -397,7 +397,7 @@ def group_sums(
     raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
     level = np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
     bands = () if groupings is not None else bands_of(engine)
-    groups = _GroupSums(fit.family, raw, level, n_classes, encoding, bands, groupings)
+    groups = _TrainingTable(fit.family, raw, level, n_classes, encoding, bands, groupings)
     if means is not None and not in_memory(engine) and fit.lacks(means, engine):
         groups = replace(groups, means=(means, fit.place, fit.beside))
         sums = engine.sum_of(groups)
