@@ -40,9 +40,25 @@ def share_explained(
     S and U = X − SB are not orthogonal, so that α and β do not give the share.
     n is the number of rows whatever their weights.
     """
-    joint = scatter_of(np.hstack([S, without_rounding(predicted, weight)]), weight)
+    span = sensitive_span(S, weight)
+    joint = scatter_of(np.hstack([span, without_rounding(predicted, weight)]), weight)
     n_rows = len(predicted) if adjusted else None
-    return explained_by_sensitive(joint, S.shape[1], predicted.shape[1], n_rows)
+    return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
+
+
+def sensitive_span(S: Floats, weight: Floats) -> Floats:
+    """Return orthonormal columns, under the weights, with the span of centered S.
+
+    Products of almost collinear columns of S lose the digits that tell these apart.
+    """
+    centered = S - np.average(S, axis=0, weights=weight)
+    constant = S.min(axis=0) == S.max(axis=0)
+    root = np.sqrt(weight)[:, None]
+    weighted = np.where(constant, 0.0, centered) * root
+    norms = np.linalg.norm(weighted, axis=0)
+    left, values, _ = np.linalg.svd(weighted / np.where(norms > 0, norms, 1.0), full_matrices=False)
+    used = values > max(S.shape) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
+    return left[:, used] / root
 
 
 def without_rounding(columns: Floats, weight: Floats, size: float = 0.0) -> Floats:
