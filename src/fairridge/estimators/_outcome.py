@@ -549,7 +549,7 @@ def _groupings(training: Training) -> list[Grouping] | None:
     weight = engine.weights
     if engine.offset is not None and family.link == "log":
         # Rates are compared, and so numbers are cut at quantiles of the exposure.
-        weight = weight * np.exp(engine.offset)
+        weight = weight * np.exp(engine.offset - engine.offset.max())
     of_attributes = encoded_groupings(pieces, training.design.sensitive.inner, weight)
     return [Grouping.everyone(engine.n_rows, EVERYONE), *of_attributes]
 
