@@ -339,6 +339,9 @@ def _ends(
     errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", C, raw.covariance, C), 0.0))
     if raw.isolated is not None:  # coefficients without a standard error
         errors = np.where((C[:, raw.isolated] != 0.0).any(axis=1), NAN, errors)
-    half = quantile(confidence, inference.facts.df) * errors
+    df: Any = inference.facts.df
+    if raw.df is not None:  # those of the coefficient that the fewest rows tell of
+        df = np.where(C != 0.0, raw.df, np.inf).min(axis=1)
+    half = quantile(confidence, df) * errors
     center = C @ raw.estimate
     return np.exp(center - half), np.exp(center + half)

@@ -15,6 +15,7 @@ from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.description import Description
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.federated import RowProducts
+from fairridge.inference.few_rows import notes_on_few_rows, with_few_rows
 from fairridge.inference.influence import Branch
 from fairridge.inference.population import Population, bounds_predictors, fair_spread
 from fairridge.inference.predictions import Predictor
@@ -105,8 +106,12 @@ def inference_of(
         there = _covariances(analysis, other, factor * sums_there[:-1, :-1])
         raw, fair = _larger(raw, there[0]), _larger(fair, there[1])
     terms = _terms(names or problem.engine.names, labels, analysis)
-    facts = _facts(analysis, scheme, df, near, title)
     of_raw, of_fair = _estimates(analysis, terms, raw, fair)
+    if products is None:
+        maps = analysis.maps(branch)[:2]
+        of_raw, of_fair = with_few_rows(analysis, branch, scheme, (of_raw, of_fair), maps)
+    facts = _facts(analysis, scheme, df, near, title)
+    facts = replace(facts, notes=(*facts.notes, *notes_on_few_rows(of_raw)))
     population = _population(analysis, scheme, named, sums, factor, df)
     of_raw = _with_isolated(of_raw, analysis, coefficients)
     if order is not None:
@@ -138,7 +143,7 @@ def _with_isolated(raw: Estimates, analysis: Analysis, coefficients: Floats | No
     return replace(
         raw,
         estimate=np.where(each[:, kept].ravel(), coefficients[:, kept].ravel(), raw.estimate),
-        isolated=each[:, kept].ravel(),
+        isolated=each[:, kept].ravel() | (False if raw.isolated is None else raw.isolated),
     )
 
 

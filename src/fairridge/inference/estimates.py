@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, f, norm, t
@@ -42,13 +43,16 @@ class Estimates:
     # Which of them are coefficients of isolated levels, without a standard error, of shape
     # (k,).
     isolated: Booleans | None = None
+    # Degrees of freedom of each, where few rows tell of some, of shape (k,); else those of all.
+    df: Floats | None = None
 
     def take(self, places: Integers) -> Estimates:
         """Return some of them, in a given order."""
         names = tuple(self.names[k] for k in places)
         isolated = None if self.isolated is None else self.isolated[places]
         covariance = self.covariance[np.ix_(places, places)]
-        return Estimates(names, self.estimate[places], covariance, isolated)
+        df = None if self.df is None else self.df[places]
+        return Estimates(names, self.estimate[places], covariance, isolated, df)
 
     @property
     def standard_errors(self) -> Floats:
@@ -62,9 +66,13 @@ class Estimates:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(errors > 0.0, self.estimate / errors, np.nan)
 
+    def p_values(self, df: float | None) -> Floats:
+        """Return two-sided p-values of the statistics."""
+        return p_value(self.statistics(), df if self.df is None else self.df)
+
     def interval(self, confidence: float, df: float | None) -> Floats:
         """Return lower and upper ends, of shape (k, 2)."""
-        half = quantile(confidence, df) * self.standard_errors
+        half = quantile(confidence, df if self.df is None else self.df) * self.standard_errors
         return np.column_stack([self.estimate - half, self.estimate + half])
 
     def combined(
@@ -101,16 +109,20 @@ class Estimates:
         kept = sizes > 1e-10 * sizes[-1]
         parts = (self.estimate[places] / errors) @ vectors[:, kept] / np.sqrt(sizes[kept])
         total, count = float(parts @ parts), int(kept.sum())
+        if self.df is not None:
+            # Of independent directions, one of few degrees of freedom alone makes tails heavy.
+            df = len(places) / float((1.0 / self.df[places]).sum())
         if df is None:
             return WaldTest(total, count, None, float(chi2.sf(total, count)))
         return WaldTest(total / count, count, df, float(f.sf(total / count, count, df)))
 
 
-def quantile(confidence: float, df: float | None) -> float:
-    """Return the two-sided quantile of Student's distribution, or of the normal one."""
+def quantile(confidence: float, df: Any) -> Any:
+    """Return two-sided quantiles of Student's distributions, or that of the normal one."""
     check_probability("confidence", confidence)
     probability = 0.5 + confidence / 2.0
-    return float(norm.ppf(probability) if df is None else t.ppf(probability, df))
+    found = norm.ppf(probability) if df is None else t.ppf(probability, df)
+    return found if np.ndim(found) else float(found)
 
 
 def check_probability(name: str, value: float) -> None:
@@ -119,7 +131,7 @@ def check_probability(name: str, value: float) -> None:
         raise ValueError(f"{name}={value!r} must lie strictly between 0 and 1.")
 
 
-def p_value(statistics: Floats, df: float | None) -> Floats:
+def p_value(statistics: Floats, df: Any) -> Floats:
     """Return two-sided p-values."""
     size = np.abs(statistics)
     return np.asarray(2.0 * (norm.sf(size) if df is None else t.sf(size, df)))

@@ -13,7 +13,7 @@ from fairridge._notebook import facts_html, frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import joined_offsets, make_frame
-from fairridge.inference.estimates import Estimates, Interval, WaldTest, p_value, quantile
+from fairridge.inference.estimates import Estimates, Interval, WaldTest, quantile
 from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor, predicted_columns
 from fairridge.inference.table import coefficient_table
@@ -182,7 +182,7 @@ class Inference:
         check_option("kind", kind, ("raw", "fair"))
         chosen: Estimates = getattr(self, kind)
         statistics, ends = chosen.statistics(), chosen.interval(confidence, self.facts.df)
-        tested = p_value(statistics, self.facts.df)
+        tested = chosen.p_values(self.facts.df)
         if "(lambda)" in chosen.names:
             interval = self.lambda_interval(confidence)
             ends[-1] = interval.lower, interval.upper

@@ -60,9 +60,9 @@ class Audit(Between):
     minimum_share : float
         The share of all rows below which a group is small, too.
     learned_share : Estimate
-        R² of the predictions on what a flexible learner makes of S, on rows that it has not
-        seen; below zero if it explains nothing. Far above `means_share`, predictions depend on
-        S in ways that are not linear.
+        The share of the predictions that a flexible learner of S explains, on rows that it has
+        not seen: S explains at least this. Far above `means_share`, predictions depend on S in
+        ways that are not linear.
     partial_r_squared : Estimate or None
         R² of the predictions on S among people with equal controls; None without controls.
     by_class : dict of str to Estimate

@@ -2,10 +2,15 @@
 
 R² of a regression on S sees linear dependence only: predictions that follow the square of age,
 or single out one group of an intersection, can have an R² of zero. Here g(S) is learned on
-other rows than it is judged on, so that R² = 1 − Σ(f − g)²/Σ(f − f̄)² is that of new rows,
-and at most about zero if predictions f do not depend on S. Both sums are means over rows, so
-that their ratio is asymptotically normal, with the influence −(e − (ē/t̄) t)/t̄ of a row with
-squares e and t.
+other rows than it is judged on. With f the predictions less their mean, and m(S) what S explains of
+them, the share is E[m²]/E[f²], and estimated by
+
+    Σ f g / Σ f²,
+
+because E[f g] = E[m g]: what g has of the noise of other rows is independent of f, and charges
+S with nothing, as 1 − Σ(f − g)²/Σf² would, which is negative where groups are many. What g does not
+find is missing: the share is at least this. As an estimate of E[m²] the product has the influence
+2 f g − g² of a row, because each row is also among those that others learn from.
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ MAX_LEARNED_ROWS = 10_000
 
 
 def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: float) -> Estimate:
-    """Return the cross-fitted R² of predictions on S, with its interval.
+    """Return the cross-fitted share of predictions that S explains, with its interval.
 
     Few combinations of values are groups, and g the mean of the others in a row's group;
     otherwise g is learned by a regression and boosted trees in five folds.
@@ -54,12 +59,14 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
         learned = _by_trees(center, S, weight)
     else:
         return UNDEFINED
-    left, whole = (center - learned) ** 2, center**2
-    share = weight / total
-    ratio = float(share @ left / (share @ whole))
-    influence = (left - ratio * whole) / (share @ whole)
+    whole, share = center**2, weight / total
+    unit = float(share @ whole)
+    ratio = float(share @ (center * learned)) / unit
+    influence = (2.0 * center * learned - learned**2) / unit - ratio * whole / unit
+    influence -= share @ influence
     half = float(norm.isf(0.5 - confidence / 2.0) * np.sqrt(share**2 @ influence**2))
-    return Estimate(1.0 - ratio, 1.0 - ratio - half, 1.0 - ratio + half)
+    found = max(ratio, 0.0)  # no share is negative
+    return Estimate(found, max(ratio - half, 0.0), min(found + half, 1.0))
 
 
 def _few_groups(S: Floats) -> Integers | None:

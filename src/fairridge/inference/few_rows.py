@@ -1,0 +1,159 @@
+"""Coefficients of levels of few rows: degrees of freedom, and what their variances lack.
+
+Residuals of rows with leverage h are small by 1 − h, of a level of k rows by 1 − 1/k, and
+their squares are few. If responses vary alike, and the one of row i adds aᵢ to a coefficient, a
+sum of squares Σ bᵢeᵢ² in place of its variance has
+
+    mean Σ bᵢ(1 − hᵢ) of Σ aᵢ²,   2·mean²/variance ≥ (Σ bᵢ(1 − hᵢ))²/Σ bᵢ²(1 − hᵢ),
+
+bᵢ being aᵢ², or aᵢ²/(1 − hᵢ)² for HC3. The first corrects the variance, the second are
+degrees of freedom (Bell and McCaffrey 2002): k − 1 for a level of k rows. Theirs has
+Σ bᵢbⱼHᵢⱼ² over pairs of rows, which is at most Σ bᵢ²(hᵢ − hᵢ²), and takes one pass more for
+every coefficient.
+
+Other coefficients keep the degrees of freedom of all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairridge._arrays import DeviceConstants, at_most, namespace
+from fairridge._typing import Floats
+from fairridge.inference.analysis import Analysis, Scheme
+from fairridge.inference.estimates import Estimates
+from fairridge.inference.influence import Branch
+from fairridge.inference.passes import Pass
+from fairridge.inference.rows import RowsOfModel
+
+# Rows of a level, and degrees of freedom of a coefficient, below which they are few.
+FEW_ROWS = 20
+# What leverage leaves of a residual, below which it shows nothing; and the part of the variance of
+# a coefficient that such rows may have: that of a level of one row is all theirs.
+LEAST_LEFT, MOST_HIDDEN = 1e-8, 0.9
+
+
+@dataclass(frozen=True)
+class _Sums(DeviceConstants):
+    """Σ a², that over rows of leverage 1, Σ b(1 − h) and Σ b²(1 − h), of shape (4, c)."""
+
+    family: Any
+    what: Pass
+    onto: Floats  # maps z to what the score of a row adds to coefficients, of shape (1+q+p, c)
+    root: Floats  # root of H⁻¹, for leverages
+    total: float  # sum of the weights
+    scheme: Scheme
+    any_arrays = True
+
+    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
+        rows = self.what.rows(self.family, y, Z, weight, offset)
+        xp = namespace(rows.weight)
+        curvature = RowsOfModel(rows, self.what.branch.theta).curvature
+        # A row of weight w counts w times, or stands for w rows.
+        repeated = self.scheme.frequency
+        size = xp.ones_like(weight) if repeated else weight
+        left = size * curvature * xp.sum(rows.times(self.root) ** 2, axis=1) / self.total
+        left = 1.0 - at_most(left, 1.0 - 1e-10)
+        added = (size**2 * curvature)[:, None] * rows.times(self.onto) ** 2
+        squares = added / left[:, None] ** (2 if self.scheme.covariance == "HC3" else 0)
+        times = weight[:, None] if repeated else xp.ones_like(weight)[:, None]
+        hidden = added * (left < LEAST_LEFT)[:, None]
+        each = added, hidden, squares * left[:, None], squares**2 * left[:, None]
+        sums: Floats = xp.stack([xp.sum(times * one, axis=0) for one in each])
+        return sums
+
+
+def with_few_rows(
+    analysis: Analysis,
+    branch: Branch,
+    scheme: Scheme,
+    estimates: tuple[Estimates, Estimates],
+    maps: tuple[Floats, Floats],
+) -> tuple[Estimates, Estimates]:
+    """Correct the errors of coefficients of few rows, and give them degrees of freedom.
+
+    `maps` are from terms to the two kinds of estimates.
+    """
+    family, state = analysis.family, analysis.state
+    simple = family.separable and family.n_predictors == 1 and scheme.clusters is None
+    n_rows = analysis.basis.weight if scheme.frequency else float(analysis.problem.engine.n_rows)
+    if not (simple and _has_rare_levels(analysis, n_rows)):
+        return estimates
+    width = state.theta.shape[1]
+    sums = analysis.fit.engine.sum_over_columns(
+        _Sums(
+            family,
+            analysis.rows_of(branch),
+            np.hstack([each[:width] for each in maps]),
+            state.leverage_root(),
+            analysis.basis.weight,
+            scheme,
+        ),
+        branch.center,
+    )
+    factor, df = scheme.finite_sample(n_rows, analysis.parameters())
+    first, second = np.split(sums, [maps[0].shape[1]], axis=1)
+    return (
+        _corrected(estimates[0], first, factor, df),
+        _corrected(estimates[1], second, factor, df),
+    )
+
+
+def _corrected(estimates: Estimates, sums: Floats, factor: float, df: float | None) -> Estimates:
+    """Correct estimates by their sums; λ, which comes last, has none."""
+    count = len(estimates.names)
+    sums = np.pad(sums, ((0, 0), (0, count - sums.shape[1])))
+    true, hidden, shown, squares = sums
+    none = (true > 0.0) & (hidden > MOST_HIDDEN * true)
+    degrees = np.full(count, np.inf)
+    np.divide(shown**2, squares, out=degrees, where=(squares > 0.0) & ~none)
+    few, scale = degrees < FEW_ROWS, np.ones(count)
+    lacking = (few | (hidden > 0.0)) & (shown > 0.0) & ~none
+    np.divide(true, factor * shown, out=scale, where=lacking)
+    scale = np.sqrt(np.maximum(scale, 1.0))
+    isolated = none if estimates.isolated is None else none | estimates.isolated
+    return replace(
+        estimates,
+        covariance=estimates.covariance * np.outer(scale, scale),
+        isolated=isolated if isolated.any() else None,
+        df=np.where(few, degrees, np.inf if df is None else df),
+    )
+
+
+def notes_on_few_rows(estimates: Estimates) -> Iterator[str]:
+    """Say which coefficients have no standard errors, and which have few degrees of freedom."""
+    if estimates.df is None:
+        return
+    names = np.array(estimates.names)
+    none = np.zeros(len(names), dtype=bool) if estimates.isolated is None else estimates.isolated
+    few = (estimates.df < FEW_ROWS) & ~none
+    if none.any():
+        yield (
+            f"No standard errors of {', '.join(map(repr, names[none].tolist()))}: each belongs to "
+            "one row, whose residual is zero whatever its response. Merge rare levels "
+            "(min_frequency=…), or leave the row out."
+        )
+    if few.any():
+        each = zip(names[few].tolist(), estimates.df[few].tolist(), strict=True)
+        yield (
+            "Few rows tell of some coefficients, whose intervals and tests have fewer degrees of "
+            f"freedom: {', '.join(f'{name!r} ({df:.1f})' for name, df in each)}."
+        )
+
+
+def _has_rare_levels(analysis: Analysis, n_rows: float) -> bool:
+    """Whether a 0/1 column, or the base of a categorical one, has few rows."""
+    basis, names = analysis.basis, analysis.problem.engine.names
+    share = basis.center
+    codes = np.abs(basis.deviations**2 - share * (1.0 - share)) <= 1e-9
+    bases: dict[str, float] = {}
+    for name, of_level in zip(names, share, strict=True):
+        if name.endswith("]"):
+            column = name[: name.index("[")]
+            bases[column] = bases.get(column, 1.0) - float(of_level)
+    shares = np.concatenate([share[codes], 1.0 - share[codes], list(bases.values())])
+    return bool(((shares > 1e-9) & (n_rows * shares < FEW_ROWS)).any())
