@@ -202,11 +202,14 @@ def _inference(contents: Any) -> dict[str, Any]:
 
 
 def _new_facts(contents: Any) -> dict[str, Any]:
+    keys = [one.found.key for one in contents.bounds]
+    verdicts = [one.found.verdict(one.r) for one in contents.bounds]
+    several = len(keys) > 1
     return {
         "rows": contents.subject.n_rows,
         "unfairness": contents.unfairness[0],
-        "bound_is_on": contents.bounded,
-        "verdict": contents.bound_on.verdict(contents.unfairness[0]),
+        "bound_is_on": keys if several else keys[0],
+        "verdict": verdicts if several else verdicts[0],
         "measures": [vars(measure) for measure in (*contents.measures, *contents.accuracy)],
         "mean_ratio": vars(contents.main.audits[0].mean_ratio),
         "drift": [vars(column) for column in contents.drift],

@@ -31,16 +31,16 @@ NEGLIGIBLE_DEVIATION = 1e-12
 
 
 def share_explained(
-    predicted: Floats, S: Floats, weight: Floats, *, adjusted: bool = True
+    predicted: Floats, span: Floats, weight: Floats, *, adjusted: bool = True
 ) -> float:
     """Return R² of predictions regressed on S, adjusted for chance on validation rows.
 
     The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
     of S in the n rows. NaN if n ≤ q + 1. In rows that a model was not fitted to,
     S and U = X − SB are not orthogonal, so that α and β do not give the share.
-    n is the number of rows whatever their weights.
+    `span` has independent columns with the span of S, as `sensitive_span` returns
+    them; n is the number of rows whatever their weights.
     """
-    span = sensitive_span(S, weight)
     joint = scatter_of(np.hstack([span, without_rounding(predicted, weight)]), weight)
     n_rows = len(predicted) if adjusted else None
     return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)

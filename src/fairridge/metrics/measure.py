@@ -207,7 +207,7 @@ def measured_in(
 def dependence_of(rows: ScoredRows, *, adjusted: bool = True) -> dict[str, float]:
     """Return the shares of scores and means that S explains, which describe every model."""
     return {
-        name: share_explained(values, rows.sensitive, weight, adjusted=adjusted)
+        name: share_explained(values, rows.span, weight, adjusted=adjusted)
         for name, (values, weight) in rows.explainable.items()
     }
 

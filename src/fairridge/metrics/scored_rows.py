@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Table, exposure_of
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
+from fairridge.metrics.dependence_shares import sensitive_span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,17 @@ class ScoredRows:
     has_eta: bool = True
     # Whether responses are positive by their nature, so that their means have ratios.
     amounts: bool = False
+
+    @cached_property
+    def span(self) -> Floats:
+        """Orthonormal columns, under the weights, with the span of S less its means."""
+        return sensitive_span(self.sensitive, self.weight)
+
+    def with_scores(self, scores: Floats) -> ScoredRows:
+        """Return the rows with the scores of another model; what S spans is found once."""
+        other = replace(self, scores=scores)
+        vars(other)["span"] = self.span
+        return other
 
     @property
     def labels(self) -> tuple[str, ...]:

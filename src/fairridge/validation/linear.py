@@ -17,7 +17,7 @@ from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
 from fairridge.fairness import Definition
-from fairridge.metrics.dependence_shares import scatter_of, sensitive_span
+from fairridge.metrics.dependence_shares import scatter_of
 from fairridge.metrics.measure import Measure, dependence_of, measure_of
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.models import FairBasis, Fit
@@ -72,7 +72,7 @@ def scored_fits(
     """Return the rows of an engine with the scores of every fit."""
     rows = written(engine, replace(training.response, family=problem.family))
     scores = scores_of(engine, problem.basis, [solution.fit for solution in solutions])
-    return [replace(rows, scores=eta) for eta in scores]
+    return [rows.with_scores(eta) for eta in scores]
 
 
 def _measures(whole: WholeModel) -> tuple[tuple[Measure, float], ...]:
@@ -103,9 +103,9 @@ def achieved(
     adjusted: bool = True,
 ) -> float:
     """Return how unfair a fit is on rows, by its own definition; the offset has no part in it."""
-    span = sensitive_span(rows.sensitive, rows.weight)
-    joint = scatter_of(np.hstack([span, rows.scores, engine.rows.targets]), rows.weight)
-    q, m = span.shape[1], rows.scores.shape[1]
+    columns = [rows.span, rows.scores, engine.rows.targets]
+    joint = scatter_of(np.hstack(columns), rows.weight)
+    q, m = rows.span.shape[1], rows.scores.shape[1]
     return definition.held_out(fit, engine, joint, q, m, adjusted=adjusted)
 
 
