@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, audit, sources
@@ -97,6 +99,37 @@ def test_missing_attributes_are_a_group(people):
     )
     assert_same_audit(ours, theirs)
     assert "(missing)" in [group.group for group in ours["sex"].groups]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_groups_are_in_the_order_of_rows_in_memory(people, library):
+    """Batches lack levels, and have them in another order than they are declared in."""
+    order = np.lexsort([people["region"].cat.codes, people["sex"] == "female"])[::-1]
+    frame = people[["region", "sex", "wage"]].iloc[order].reset_index(drop=True)
+    frame["old"] = frame["wage"] > 11.0
+    native = frame
+    if library != "pandas":
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        native = table if library == "pyarrow" else pl.from_arrow(table)
+    sensitive = ["region", "sex", "old"]
+    source = sources.frame(
+        native, sensitive=sensitive, response="wage", predictors=[], batch_rows=700
+    )
+    ours = audit(source, native.select(["wage"]) if library != "pandas" else native[["wage"]])
+    theirs = audit(frame["wage"], frame["wage"], sensitive_features=frame[sensitive], learned=False)
+    if library == "polars":  # whose categories have no order
+        assert [group.group for group in ours["region"].groups] == ["a", "b", "c"]
+    else:
+        assert_same_audit(ours, theirs)
+
+
+def test_predictions_are_compared_without_responses(people):
+    model = model_of(people, "hired")
+    source = sources.frame(people[COLUMNS], sensitive=SENSITIVE, batch_rows=900)
+    ours = audit(source, model.decision_function(source))
+    scores = model.decision_function(people[COLUMNS])
+    theirs = audit(None, scores, sensitive_features=people[SENSITIVE], learned=False)
+    assert_same_audit(ours, theirs, enough=100)
 
 
 @pytest.mark.slow

@@ -191,7 +191,8 @@ class SecondPass:
         of_shares = {} if brief else first["shares"].parts
         shares = {name: Regressions.of(moments) for name, moments in of_shares.items()}
         binned = "scores" in first.parts
-        bins = BinnedScores.edges(scores, weight) if binned else None
+        n_groups = len(first["groups"].rows.counts)
+        bins = BinnedScores.edges(scores, weight, n_groups) if binned else None
         each = first["adjusted"].parts.values() if "adjusted" in first.parts else ()
         adjusted = tuple(map(AdjustedDifferences.of, each))
         return cls(brief, tenths, bins, shares, adjusted)

@@ -202,7 +202,7 @@ class AttributeValues:
 
     name: str
     missing: bool
-    levels: dict[Any, None] | None  # those that rows have; None of numbers
+    levels: dict[Any, bool] | None  # whether rows have them, in order; None of numbers
     is_sorted: bool = False  # whether levels are text, which is in order of the alphabet
     few: NDArray[Any] | None = None  # distinct numbers; None if there are many
     numbers: ValueWeights | None = None  # None if all are missing
@@ -216,9 +216,9 @@ class AttributeValues:
         """Look at a column."""
         name, column = table.label(k), table.column(k)
         if isinstance(column, Levels):
-            present = np.unique(column.codes)
-            levels = dict.fromkeys(column.levels[code] for code in present[present >= 0])
-            return cls(name, bool((present < 0).any()), levels, is_sorted)
+            present = set(np.unique(column.codes).tolist())
+            levels = {level: code in present for code, level in enumerate(column.levels)}
+            return cls(name, -1 in present, levels, is_sorted)
         numbers = column.astype(np.float64)
         _require_finite(name, numbers)
         there = ~np.isnan(numbers)
@@ -235,9 +235,11 @@ class AttributeValues:
 
     def __add__(self, other: AttributeValues) -> AttributeValues:
         if self.levels is not None and other.levels is not None:
-            return replace(
-                self, missing=self.missing or other.missing, levels=self.levels | other.levels
-            )
+            levels = {
+                level: self.levels.get(level, False) or other.levels.get(level, False)
+                for level in self.levels | other.levels
+            }
+            return replace(self, missing=self.missing or other.missing, levels=levels)
         few = None
         if self.few is not None and other.few is not None:
             few = np.unique(np.concatenate([self.few, other.few]))
@@ -253,7 +255,8 @@ class AttributeValues:
     def attribute(self, bins: int) -> Attribute:
         """Say how the attribute becomes groups and columns, once all batches are added."""
         if self.levels is not None:
-            levels = sorted(self.levels) if self.is_sorted else self.levels
+            present = [level for level, there in self.levels.items() if there]
+            levels = sorted(present) if self.is_sorted else present
             return Attribute(self.name, tuple(levels), self.missing)
         mean = self.total / self.count if self.count else 0.0
         if self.few is not None and len(self.few) <= max(bins, 2):

@@ -19,8 +19,10 @@ from fairridge.metrics.outcomes import Outcomes
 from fairridge.metrics.ranking import UNRANKED, Ranking, ranked
 from fairridge.metrics.score_errors import BinErrors
 
-# Bins of the same weight: what they cost is a thousandth of a group with an eighth of the rows.
+# Bins, each of the same weight: measures are then off by less than 0.001.
 SCORE_BINS = 4096
+# Groups times bins, whose weights take 32 MB; many groups have fewer bins.
+MAX_WEIGHTS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,12 @@ class BinnedScores:
     squares: Floats  # sums of squares of these weights, of shape (2, G) or (1, G)
 
     @staticmethod
-    def edges(scores: Floats, weights: Floats) -> Floats:
+    def edges(scores: Floats, weights: Floats, n_groups: int) -> Floats:
         """Return the largest score of every bin; `scores` are in order."""
-        if len(scores) <= SCORE_BINS:
+        bins = min(SCORE_BINS, max(MAX_WEIGHTS // n_groups, 2))
+        if len(scores) <= bins:
             return scores
-        levels = np.arange(1, SCORE_BINS + 1) / SCORE_BINS
+        levels = np.arange(1, bins + 1) / bins
         return np.unique(weighted_quantiles(scores, weights, levels))
 
     @classmethod
