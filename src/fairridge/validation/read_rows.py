@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Rows, exposure_of, joined_offsets, numeric_vector, require_offsets
+from fairridge.data import Rows, exposure_of, numeric_vector
 from fairridge.data.table import labels, require_known
 from fairridge.engines import MemoryEngine
 from fairridge.engines.blocks import dense
@@ -41,57 +41,48 @@ def read_rows(
     """
     if given.y is None and compared:
         raise ValueError("predictions are compared with responses: pass y.")
-    return (
-        _read_fair(model, given, batch=batch)
-        if model.fair
-        else _read_others(model, given, sensitive)
-    )
-
-
-def _read_fair(model: ScoredModel, given: PassedRows, *, batch: bool) -> tuple[Inputs, ScoredRows]:
-    """Read rows as a fair model does."""
-    linear = model.linear
-    offset = linear._shift(given.offset, given.exposure)
-    facts, name = linear._fitted, type(linear).__name__
-    inputs = given.read(offset)
-    require_offsets(facts.offsets, offset, name)
-    S, X = facts.design.encode(inputs.table, inputs.attributes, linear.unknown, estimator_name=name)
+    inputs = given.read(model.shift(given.offset, given.exposure))
     response = (_batch_response if batch else _response)(model, given.y, inputs)
-    names = facts.design.encoded_names
+    if not model.fair:
+        return inputs, _read_others(model, given.present, inputs, response, sensitive)
+    explains = model.measure is not None and model.measure.whole == "model" and given.y is not None
+    return inputs, _read_fair(model, inputs, response, with_losses=explains)
+
+
+def _read_fair(
+    model: ScoredModel, inputs: Inputs, response: Response, *, with_losses: bool
+) -> ScoredRows:
+    """Read rows as a fair model does."""
+    linear, facts = model.linear, model.linear._fitted
+    design, table, attributes = facts.design, inputs.table, inputs.attributes
+    S, X = design.encode(table, attributes, linear.unknown, estimator_name=type(linear).__name__)
+    names = design.encoded_names
     rows = Rows(S, X, names, response.values, response.targets, inputs.weight)
     engine = engine_of(rows, model.family)
     controls = getattr(facts.settings, "controls", None)
-    places = () if controls is None else facts.design.control_columns(controls)
-    known = written(engine, replace(response, controls=places))
-    scores = model.scores(inputs.table, inputs.attributes)
+    places = () if controls is None else design.control_columns(controls)
     found = replace(
-        known,
-        scores=scores,
+        written(engine, replace(response, controls=places)),
+        scores=model.scores(table, attributes),
         offset=inputs.offset,
-        attributes=sensitive_table(facts.design, inputs.table, inputs.attributes),
+        attributes=sensitive_table(design, table, attributes),
     )
-    assert model.measure is not None
-    explains = model.measure.whole == "model" and given.y is not None
-    return inputs, replace(found, losses=losses_of(linear, engine, found) if explains else None)
+    return replace(found, losses=losses_of(linear, engine, found)) if with_losses else found
 
 
 def _read_others(
-    model: ScoredModel, given: PassedRows, sensitive: Any
-) -> tuple[Inputs, ScoredRows]:
+    model: ScoredModel, given: PassedRows, inputs: Inputs, response: Response, sensitive: Any
+) -> ScoredRows:
     """Read rows of a model that is known by its predictions, which gets them as they came."""
     sensitive, S = getattr(model.last, "sensitive", sensitive), given.sensitive_features
     if S is None and sensitive is None:
         raise ValueError(
             f"{model.name} does not say which columns are sensitive; pass sensitive_features."
         )
-    model.refuse_offsets(offset=given.offset, exposure=given.exposure)
-    inputs = given.read(joined_offsets("log", None, given.exposure))
-    response, there = _response(model, given.y, inputs), given.present
-    on = SensitiveColumns.of(there.X, there.sensitive_features, sensitive)
-    per = exposure_of("log", inputs.offset)
+    on, per = SensitiveColumns.of(given.X, S, sensitive), exposure_of("log", inputs.offset)
     rows = ScoredRows(
         family=response.family,
-        scores=model.scores(there.X, there.sensitive_features),
+        scores=model.scores(given.X, S),
         response=response.values,
         weight=inputs.weights,
         sensitive=on.columns,
@@ -103,7 +94,7 @@ def _read_others(
         has_eta=False,
     )
     amounts = rows.family.least_squares and (per is not None or counts(rows.numbers))
-    return inputs, replace(rows, amounts=amounts)
+    return replace(rows, amounts=amounts)
 
 
 def _batch_response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:

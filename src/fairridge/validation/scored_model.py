@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fairridge._typing import Floats
+from fairridge.data import joined_offsets, require_offsets
 from fairridge.data.classes import labels_by_code
 from fairridge.data.pipelines import (
     at_bound,
@@ -153,6 +154,19 @@ class ScoredModel:
         if exposure is not None and not self.fair and is_classifier(self.given):
             raise TypeError("exposure is for counts and amounts, not for classes; leave it out.")
 
+    def shift(self, offset: Any, exposure: Any) -> Any:
+        """Return what is added to η; raise if rows have less than those of the fit, or too much.
+
+        What other models predict are rates, beside an exposure.
+        """
+        self.refuse_offsets(offset=offset, exposure=exposure)
+        if not self.fair:
+            return joined_offsets("log", None, exposure)
+        linear = self.linear
+        joined = linear._shift(offset, exposure)
+        require_offsets(linear._fitted.offsets, joined, type(linear).__name__)
+        return joined
+
     def with_steps_fitted(self, rows: PassedRows) -> ScoredModel:
         """Return the same model, with the steps before a fair one fitted to rows."""
         if self.steps is None:
@@ -187,7 +201,8 @@ class ScoredModel:
         given = self.last.layer_inputs(
             rows.X, sensitive_features=rows.sensitive_features, exposure=rows.exposure
         )
-        return PassedRows(y=rows.y, sample_weight=rows.sample_weight, **given)
+        beside = {"sample_weight": rows.sample_weight, "offset": rows.offset}
+        return PassedRows(y=rows.y, **beside, **given)
 
     def training_rows(self, rows: PassedRows) -> tuple[Any, PassedRows]:
         """Return the linear model, which need not be fitted, and the rows of its fit.

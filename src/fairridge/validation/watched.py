@@ -112,7 +112,6 @@ class Watched:
             )
         if not self.model.fair and given.sensitive_features is None:
             raise ValueError("the monitor of this model needs sensitive_features=…")
-        self.model.refuse_offsets(offset=given.offset, exposure=given.exposure)
         given = self.model.inner_rows(given)
         with np.errstate(over="ignore"):
             inputs, rows = read_rows(self.model, given, compared=False)
