@@ -473,6 +473,8 @@ def few_values(column: NDArray[Any], most: int) -> NDArray[Any] | None:
 
     Values of the first rows are mostly all there are: to compare is faster than to sort.
     """
+    if len(set(column[: most + 1].tolist())) > most:  # as those of continuous numbers
+        return None
     values = np.unique(column[:FIRST_LOOK_ROWS])
     if len(values) > most:
         return None
