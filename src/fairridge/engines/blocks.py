@@ -138,7 +138,7 @@ def _n_threads() -> int:
     reserved = _reserved.get()
     if reserved is not None:
         return reserved
-    allowed = max((info["num_threads"] for info in _controller().info()), default=1)
+    allowed = max((blas.num_threads for blas in _controller().lib_controllers), default=1)
     return max(1, min(int(allowed), os.cpu_count() or 1))
 
 
