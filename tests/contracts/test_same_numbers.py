@@ -20,6 +20,7 @@ from fairridge import (
     proxies,
     report,
     rules,
+    sources,
 )
 from fairridge.estimators._model import bounded_measure
 from fairridge.metrics import make_fairness_scorer
@@ -124,6 +125,44 @@ def test_models_that_there_are_not_say_why(kind):
 def test_reports(kind, definition, option, weights):
     case = seen(kind, definition, option, weights)
     page = report(case.model, case.rows["X"], case.y, new_rows=True, **case.given)
+    assert_reported(page, case)
+
+
+@some(LINEAR[:-1], 16, one_bound)
+def test_reports_and_audits_of_rows_elsewhere(kind, definition, option, weights):
+    case = seen(kind, definition, option, weights)
+    source = elsewhere(case)
+    assert_reported(report(case.model, source, new_rows=True), case)
+    options = {"positive": "d"} if kind == "four" else {}
+    options["controls"] = ["level"] if "controls" in option else None
+    predicted = (case.model.predict_proba if kind in ("two", "four") else case.model.predict)(
+        source
+    )
+    found = audit(source, predicted, intersections=option == "crossed", **options)
+    value = case.shares()["share_of_means"]
+    assert found.r_squared == pytest.approx(value, **CLOSE)
+    if "controls" in option:
+        given = share(case.means, case.S, case.mean_weight, case.C)
+        assert found.partial_r_squared.value == pytest.approx(given, **CLOSE)
+    whole = audited(case, **{"positive": "d"} if kind == "four" else {})
+    for name in ("mean_difference", "parity_difference", "odds_difference", "max_correlation"):
+        ours, theirs = (getattr(each, name) for each in (found, whole))
+        ours, theirs = (getattr(each, "value", each) for each in (ours, theirs))
+        assert ours == pytest.approx(theirs, nan_ok=True, **CLOSE)
+
+
+def elsewhere(case):
+    """Return the rows of a case in batches."""
+    roles = {"response": "y", "sensitive": case.model.sensitive}
+    columns = {"y": np.asarray(case.y)}
+    for role, name in (("weight", "sample_weight"), ("exposure", "exposure")):
+        if name in case.given:
+            roles[role], columns[role] = role, np.asarray(case.given[name])
+    return sources.frame(case.rows["X"].assign(**columns), **roles, batch_rows=170)
+
+
+def assert_reported(page, case):
+    definition, option = case.definition, case.option
     shown = {one.key: one for one in page.contents.measures}
     for key, value in case.shares().items():
         assert shown[key].value == pytest.approx(value, **CLOSE)
