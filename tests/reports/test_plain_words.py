@@ -81,6 +81,13 @@ def test_every_sentence_about_a_pay_model():
     assert numberless(report(model, X, y, new_rows=True).summary) == NEW
     limit = "Whether level may justify differences, or is itself a result of discrimination"
     assert limit in page.html
+    words = re.sub("<[^>]+>", "", page.html)
+    explained = f"explain {page.contents.attribution[page.contents.chosen].total:.2%}"
+    assert (
+        "In training, among people of the same level, the sensitive attributes "
+        f"{explained.replace('%', ' %')} of what is left of the variance of the scores."
+    ) in words
+    assert "explain of each predictor, among people of the same level" in words
     assert limit in page.card
     assert "The bound concerns the predictions. Shares above a threshold" in page.card
 

@@ -20,7 +20,7 @@ def record_section(contents: Audited) -> Html:
         ("Response", subject.modeled),
         ("Sensitive attributes", ", ".join(subject.sensitive)),
         ("Predictors", listed(subject.predictors, most=60, write=str)),
-        ("Selected when", subject.rule),
+        *((("Selected when", subject.rule),) if subject.rule else ()),
         *subject.record,
     )
     if isinstance(contents, ReportContents):

@@ -8,7 +8,7 @@ from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import percent
-from fairridge.reports.html.sections.parts import OPEN_ROWS, bar, remark, section, table
+from fairridge.reports.html.sections.parts import OPEN_ROWS, bar, enumerated, remark, section, table
 from fairridge.reports.html.sections.words import term
 
 
@@ -39,17 +39,27 @@ def _attributes(contents: ReportContents, board: Board) -> list[Html]:
                 board.text([percent(split.last[j], 2) for split in splits]),
             ]
         )
-    head = ["Attribute", term("Its share"), term("Alone"), term("Added last")]
+    head, among = (
+        ["Attribute", term("Its share"), term("Alone"), term("Added last")],
+        _among(contents),
+    )
     return [
         element("h3", "Which attributes"),
         element(
             "p",
-            "In training the sensitive attributes explain ",
+            f"In training{f', {among},' if among else ''} the sensitive attributes explain ",
             element("b", total),
-            " of the variance of the scores. The shares split this exactly.",
+            f" of {'what is left of ' if among else ''}the variance of the scores. The shares "
+            "split this exactly.",
         ),
         table("Variance of the scores explained by each attribute", head, rows),
     ]
+
+
+def _among(contents: ReportContents) -> str:
+    """Say among whom, if there are controls."""
+    given = contents.measure.given
+    return f"among people of the same {enumerated(given)}" if given else ""
 
 
 def _predictors(contents: ReportContents) -> list[Html | None]:
@@ -70,16 +80,21 @@ def _predictors(contents: ReportContents) -> list[Html | None]:
         head.append(term("Carries without a bound"))
         for row, k in zip(rows, shown, strict=True):
             row.append(percent(float(proxies.shares[0, k])))
-    left = len(order) - len(shown)
+    left, among = len(order) - len(shown), _among(contents)
     return [
         element("h3", "Through which predictors"),
         element(
             "p",
-            "A predictor that the sensitive attributes explain can stand in for them.",
+            f"A predictor that the sensitive attributes explain{f', {among},' if among else ''} "
+            "can stand in for them.",
             " The model takes this part out of every predictor before it fits."
             if contents.subject.needs_sensitive
             else "",
         ),
-        table("How much the sensitive attributes explain of each predictor", head, rows),
+        table(
+            f"How much the sensitive attributes explain of each predictor{among and f', {among}'}",
+            head,
+            rows,
+        ),
         remark(f"{left} more are explained less." if left else ""),
     ]
