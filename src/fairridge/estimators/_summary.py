@@ -147,7 +147,7 @@ def _rare_bases(encoding: Any) -> list[str]:
 
 def bound_facts(model: Any) -> dict[str, str]:
     """Return labels and values that describe a model under a bound."""
-    fitted = model._fitted
+    fitted, measure = model._fitted, bounded_measure(model)
     facts = {
         "Family": model.family_.name,
         **_modeled_class(model),
@@ -155,7 +155,8 @@ def bound_facts(model: Any) -> dict[str, str]:
         **_offset_facts(model),
         "R²" if model.family_.least_squares else "D²": f"{model.explained_deviance_:.4f}",
         "Log-likelihood": f"{model.loglik_:.2f}",
-        "Definition": bounded_measure(model).title,
+        "Definition": measure.definition,
+        **({"Given": ", ".join(measure.given)} if measure.given else {}),
         **(
             dict(attribute_facts(model, 6))
             if isinstance(model.unfairness_, dict)
