@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from fairridge import Monitor, audit, choose_bound, compare, cross_validate, report
 from fairridge.rules import MeanGap
-from tests.contracts.independent import ATTRIBUTES, N, people, seen, share
+from tests.contracts.independent import ATTRIBUTES, N, people, seen, share, unfitted
 
 EACH = {"sex": 0.02, "age": 0.03}
 INTERVALS = {"cv": 0, "bootstrap": 0}
@@ -44,6 +44,16 @@ def test_reports_of_bounds_per_attribute(new_rows, kind, option):
             found = one.achieved[contents.chosen]
             assert f"{100 * found:.2f} % ({name})" in page.summary
         assert found == pytest.approx(value, rel=1e-7, abs=3e-8)
+
+
+def test_attributes_without_a_bound_are_not_said_to_have_one():
+    X, y, *_ = people()
+    model = unfitted("two", {"definition": "mean-parity", "unfairness": {"sex": 0.0, "age": 1.0}})
+    model.fit(X, y["two"])
+    for settings in ({"new_rows": True}, INTERVALS):
+        text = report(model, X, y["two"], **settings).summary
+        assert "sex explains at most 0.00 %" in text
+        assert "age explains at most" not in text
 
 
 def test_bounds_keep_their_proportions():

@@ -206,7 +206,8 @@ def _bound(contents: ReportContents) -> str:
     if not contents.each:
         r, percent_ = contents.unfairness[k], contents.unfairness[contents.free] == 1.0
         return f"Its bound is r = {bound(r)}: {contents.measure.at_most(r, percent=percent_)}"
-    allowed = joined(one.measure.at_most(one.bounds[k]) for one in contents.each)
+    bounds = ((one.measure, float(one.bounds[k])) for one in contents.each)
+    allowed = joined(measure.at_most(r) for measure, r in bounds if r < 1.0)
     return (
         f"It has bounds for single attributes: {allowed} The largest of these is called r; other "
         "values of r keep their proportions."

@@ -114,7 +114,8 @@ def _bound(contents: NewRowsContents) -> list[str]:
         text = f"{contents.subject.model} has no bound on unfairness."
         found = _found(contents.bounds[0])
         return [f"{text} On these {contents.subject.n_rows:,} rows: {found}"]
-    allowed = joined(one.measure.at_most(one.r) for one in contents.bounds)
+    binding = [one for one in contents.bounds if one.r < 1.0] or contents.bounds
+    allowed = joined(one.measure.at_most(one.r) for one in binding)
     with_bound = "bounds for single attributes"
     if len(contents.bounds) == 1:
         with_bound = f"the bound r = {bound(contents.bounds[0].r)}"
