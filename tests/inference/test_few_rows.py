@@ -133,4 +133,4 @@ def test_unequal_levels_that_do_nothing_are_rejected_as_often_as_promised(covari
         Z, y = study(rng, 0, 300)
         Z = Z.drop(columns="rare").assign(job=[f"j{k}" for k in job])
         rejected += inferred(Z, y, covariance).wald_test(["job"]).p_value < 0.05
-    assert rejected / 500 <= 0.08  # three Monte Carlo errors above
+    assert 0.005 <= rejected / 500 <= 0.065

@@ -110,8 +110,8 @@ class Estimates:
         parts = (self.estimate[places] / errors) @ vectors[:, kept] / np.sqrt(sizes[kept])
         total, count = float(parts @ parts), int(kept.sum())
         if self.df is not None:
-            # Of independent directions, one of few degrees of freedom alone makes tails heavy.
-            df = len(places) / float((1.0 / self.df[places]).sum())
+            # One coefficient of few degrees of freedom alone makes tails heavy.
+            df = 1.0 / float(np.sqrt(np.mean(1.0 / self.df[places] ** 2)))
         if df is None:
             return WaldTest(total, count, None, float(chi2.sf(total, count)))
         return WaldTest(total / count, count, df, float(f.sf(total / count, count, df)))
