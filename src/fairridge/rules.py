@@ -292,13 +292,9 @@ class Rule(ABC):
 
     def pairs(self, rows: JudgedRows) -> list[tuple[Group, Group]]:
         """Return all pairs of groups that can be tested, in both orders."""
-        everyone = self.parts(rows)
-        found = [
-            pair
-            for parts in everyone
-            for pair in permutations([one for one in parts if one.mean.size >= SMALL_GROUP_ROWS], 2)
-        ]
+        found = self.testable(rows)
         if not found:
+            everyone = self.parts(rows)
             sizes = ", ".join(
                 f"{part.attribute} = {part.name}: {part.n_rows}"
                 for parts in everyone
@@ -309,6 +305,14 @@ class Rule(ABC):
                 f"({sizes}); the rule cannot be tested."
             )
         return found
+
+    def testable(self, rows: JudgedRows) -> list[tuple[Group, Group]]:
+        """Return pairs of groups with enough rows, in both orders, if there are any."""
+        return [
+            pair
+            for parts in self.parts(rows)
+            for pair in permutations([one for one in parts if one.mean.size >= SMALL_GROUP_ROWS], 2)
+        ]
 
     def value(self, rows: JudgedRows) -> float:
         """Return the measure of the two groups that come nearest to breaking the rule."""

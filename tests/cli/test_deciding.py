@@ -108,6 +108,19 @@ def test_capacity_and_shares(run, files, folder):
     assert facts["groups"][-1]["selection_rate"] == pytest.approx(0.1)
 
 
+def test_the_answer_is_open_where_no_two_groups_can_be_tested(run, folder):
+    frame = people(1500, 1)
+    few = frame.index[frame["sex"] == "m"][20:]
+    frame.drop(few).to_csv("1.csv", index=False)
+    people(1500, 0).to_csv("0.csv", index=False)
+    options = (*ROLES, "--rule", "adverse-impact:0.5", "--held-out", "1.csv", "--bounds", "0,0.01")
+    result = run("choose", "0.csv", *options)
+    assert result.code == 3, result.error
+    assert "Undecided: groups have too few held-out rows" in " ".join(result.out.split())
+    found = json.loads(run("choose", "0.csv", *options, "--json").out)
+    assert (found["undecided"], found["tested"]) == (True, [])
+
+
 def test_groups_that_are_not_tested_are_named(run, folder):
     for k in (0, 1):
         frame = people(1500, k)

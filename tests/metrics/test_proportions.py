@@ -55,7 +55,21 @@ def test_differences_are_newcombes_interval(first, second):
 
 
 def test_a_difference_beyond_the_limit_is_never_accepted():
-    assert difference_p_value(shares(10, 100), shares(60, 100), 0.3) == 1.0
+    assert 0.99 < difference_p_value(shares(10, 100), shares(60, 100), 0.3) <= 1.0
+
+
+def test_a_gap_just_above_the_maximum_is_as_likely_as_one_just_below():
+    """.054 against .05 says hardly more against the rule than .046 says for it."""
+    ps = [
+        difference_p_value(shares(500, 1000), shares(500 + k, 1000), 0.05) for k in (46, 50, 54, 90)
+    ]
+    assert ps == sorted(ps)
+    assert ps[1] == pytest.approx(0.5)
+    assert ps[2] == pytest.approx(1.0 - ps[0], abs=0.01)
+    assert 0.5 < ps[2] < 0.62
+    first, second = shares(500, 1000), shares(590, 1000)
+    low, _ = difference_limits(second, first, 1.0 - ps[3])
+    assert low == pytest.approx(0.05, rel=1e-6)
 
 
 def test_means_are_welchs_test():

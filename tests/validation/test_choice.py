@@ -323,17 +323,21 @@ def test_one_large_weight_makes_a_group_small(rows):
     (X, y, _), (held, y_held, _) = rows
     weight = np.where(held["sex"] == "m", 1.0, 1.0)
     weight[np.flatnonzero(held["sex"] == "m")[0]] = 1e5
+    given = {"sample_weight_held": weight, "rule": AdverseImpact(0.8), "unfairness": BOUNDS}
+    with pytest.warns(BoundWarning, match=r"undecided.*sex = m \(1 held-out rows"):
+        found = choose_bound(model, X, y, held, y_held, **given)
+    # No two groups of the only attribute are left, so that nothing is tested.
+    assert (found.granted, found.undecided, found.steps) == (False, True, ())
+    assert "undecided: groups could not be tested" in str(found)
+    assert len(found.tested) == 0
+    assert "could not be tested" in found._repr_html_()
     with pytest.raises(ValueError, match="at least 30 rows each"):
-        choose_bound(
-            model,
-            X,
-            y,
-            held,
-            y_held,
-            sample_weight_held=weight,
-            rule=AdverseImpact(0.8),
-            unfairness=BOUNDS,
-        )
+        choose_bound(model, X, y, held, y_held, untested="ignore", **given)
+
+
+def test_a_failure_says_what_to_try(rows):
+    with pytest.warns(BoundWarning, match="No other bound was tried. Hold out more rows"):
+        chosen(rows, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.999))
 
 
 # ---------------------------------------------------------------------- what is said

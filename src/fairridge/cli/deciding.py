@@ -407,7 +407,7 @@ def _conclusion(choice: Any) -> str:
             f"r = {choice.unfairness:.4g} meets the rule with confidence "
             f"{choice.confidence:g}{only} (p = {choice.p_value:.3g})."
         )
-    if choice.undecided and choice.steps[0]["passed"]:
+    if choice.undecided and not (choice.steps and not choice.steps[0]["passed"]):
         return (
             "Undecided: groups have too few held-out rows to be tested. Hold out more rows, or "
             "leave these groups out of the answer with --untested ignore."

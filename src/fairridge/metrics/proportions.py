@@ -86,17 +86,18 @@ def difference_p_value(first: Estimate, second: Estimate, maximum: float) -> flo
     Two one-sided tests, the larger p-value: the smallest level at which
     Newcombe's interval lies within ±maximum.
     """
-    if abs(first.value - second.value) >= maximum:
-        return 1.0
+    beyond = abs(first.value - second.value) >= maximum
 
-    def outside(z: float) -> float:
+    def inside(z: float) -> float:
+        """Whether the end of |p₁ − p₂| on the other side of the maximum is there; 0 at it."""
         low, high = newcombe_limits(*_shares(first, second), z)
-        return float(np.maximum(high, -low)) - maximum
+        if beyond:
+            return float(np.maximum(low, -high)) - maximum
+        return maximum - float(np.maximum(high, -low))
 
     largest = 12.0
-    if outside(largest) < 0.0:
-        return float(norm.sf(largest))
-    return float(norm.sf(brentq(outside, 0.0, largest)))
+    z = largest if inside(largest) > 0.0 else brentq(inside, 0.0, largest)
+    return float(norm.cdf(z) if beyond else norm.sf(z))
 
 
 def difference_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:

@@ -28,6 +28,11 @@ from fairridge.validation.same_rows import refuse_training_rows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 FAIREST = "for the fairest model on the training rows, "
+NO_OTHER = (
+    "No other bound was tried. Hold out more rows, merge groups, bound what the rule is about "
+    '(definition="mean-parity" for rates and means, "mean-opportunity" for true-positive rates), '
+    "or use S to predict if the model is blind."
+)
 # Bounds to walk over if none are given: dense where models differ most.
 BOUNDS = (0.0, *np.geomspace(0.001, 1.0, 30).tolist())
 
@@ -143,7 +148,7 @@ class ChosenBound:
             ignored = ", for the groups that were tested" if self.untested else ""
             what = "the model" if self.unfairness is None else f"unfairness = {self.unfairness:g}"
             return f"{what} meets the rule {with_confidence}{ignored}"
-        if not self.steps[0]["passed"]:
+        if self.steps and not self.steps[0]["passed"]:
             if np.isnan(self.steps[0]["unfairness"]):
                 return f"the model does not meet the rule {with_confidence}"
             return f"no bound meets the rule {with_confidence}"
@@ -324,8 +329,11 @@ def _tested(
     theirs = _Readable.of(models[0], held)
     judged = (theirs.judged(model, rule, wanted) for model in models[start:])
     level = 1.0 - confidence
+    first = theirs.judged(models[start], rule, wanted)
+    missing = tuple(_untested(rule, own[start], first, ours.cut | theirs.cut))
+    if missing and untested == "refuse" and not rule.testable(first):
+        return _undecided(rule, confidence, missing, wanted)
     walk = list(_walk(rule, bounds[start:], own[start:], judged, level))
-    missing = tuple(_untested(rule, own[start], walk[0][1], ours.cut | theirs.cut))
     undecided = bool(missing) and untested == "refuse"
     return _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
 
@@ -374,6 +382,26 @@ class _Readable:
         return {table.label(k) for k, many in enumerate(numbers_beyond(table, BINS)) if many}
 
 
+def _undecided(
+    rule: Rule, confidence: float, missing: tuple[dict[str, Any], ...], wanted: Favorable
+) -> ChosenBound:
+    """Say that no two groups could be tested."""
+    return ChosenBound(
+        unfairness=None,
+        model=None,
+        granted=False,
+        undecided=True,
+        rule=rule,
+        confidence=confidence,
+        p_value=None,
+        steps=(),
+        nearest=None,
+        failed=None,
+        untested=missing,
+        favorable=wanted,
+    )
+
+
 def _concluded(
     rule: Rule,
     confidence: float,
@@ -410,9 +438,11 @@ def _warn(found: ChosenBound) -> None:
     """Say why nothing was granted, or which groups nothing is said of."""
     groups = "; ".join(map(untested_words, found.untested))
     if found.failed is not None and not found.steps[0]["passed"]:
+        of_one = np.isnan(found.steps[0]["unfairness"])
         warn_user(
-            f"{found._answer}: {'' if np.isnan(found.steps[0]['unfairness']) else FAIREST}"
-            f"{found.failed}." + (f" Not tested: {groups}." if groups else ""),
+            f"{found._answer}: {'' if of_one else FAIREST}{found.failed}."
+            + (f" Not tested: {groups}." if groups else "")
+            + ("" if of_one else f" {NO_OTHER}"),
             BoundWarning,
         )
     elif found.undecided:
