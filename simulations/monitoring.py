@@ -123,7 +123,7 @@ def sample(
     if stream == "change":
         return [_change(reached, rows, many, rng)]
     model, parts = batches(stream, reached, rows, many, rng)
-    monitor = Monitor(model, BOUND, FALSE_ALARM)
+    monitor = Monitor(model, BOUND, FALSE_ALARM, shuffle=False)
     first: dict[str, float] = {"monitor": np.nan}
     if stream == "skewed":
         first["repeated test"] = np.nan
@@ -148,7 +148,7 @@ def _change(reached: float, rows: int, many: int, rng: np.random.Generator) -> d
     quiet, after = model_of(0.03, many), model_of(reached, many)
     # One score for both: a column that the watched model predicts as it is.
     scores = np.append(quiet.predict(Z[:QUIET]), after.predict(Z[QUIET:]))
-    monitor = Monitor(_of_score(), BOUND, FALSE_ALARM)
+    monitor = Monitor(_of_score(), BOUND, FALSE_ALARM, shuffle=False)
     stream = np.column_stack([Z[:, SENSITIVE], scores])
     before = monitor.update(stream[:QUIET]).alarm
     for k in range(QUIET, rows, BATCH):

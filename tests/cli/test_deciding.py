@@ -308,3 +308,19 @@ def test_monitors_that_run_at_the_same_time_lose_no_rows(folder):
     assert sorted(seen) == [20_000, 40_000, 60_000]
     assert json.loads((folder / "state.json").read_text())["rows"] == 60_000
     assert sorted(os.listdir(folder)) == ["batch.csv", "model.json", "state.json"]
+
+
+def test_single_rows_are_watched_if_their_order_says_nothing(run, folder):
+    frame = people(1500, 0)
+    frame.to_csv("all.csv", index=False)
+    frame[:1].to_csv("one.csv", index=False)
+    options = (*ROLES, "--definition", "mean-parity", "--unfairness", "0.05", "--out", "m.json")
+    assert run("fit", "all.csv", *options).code == 0
+    watch = ("monitor", "one.csv", "--model", "m.json", "--state", "s.json")
+    result = run(*watch)
+    assert result.code == 2
+    assert "an update of 1 row cannot be shuffled" in " ".join(result.error.split())
+    assert not (folder / "s.json").exists()
+    assert run(*watch, "--no-shuffle").code == 0
+    assert run(*watch).code == 0  # the state remembers it
+    assert json.loads((folder / "s.json").read_text())["rows"] == 2

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor
+from fairridge.outputs import checksum
 from fairridge.validation.betting import (
     LARGEST_LOSS,
     Directions,
@@ -54,7 +55,7 @@ def test_an_alarm_where_people_have_changed(model):
 
 def test_batches_of_any_size_are_one_stream(model):
     Z, _ = rows(501, 3, shift=1.0)
-    whole, parts = Monitor(model), Monitor(model)
+    whole, parts = Monitor(model, shuffle=False), Monitor(model, shuffle=False)
     expected = whole.update(Z)
     for part in np.array_split(Z, [3, 4, 100, 333]):
         found = parts.update(part)
@@ -64,12 +65,64 @@ def test_batches_of_any_size_are_one_stream(model):
 def test_a_saved_state_goes_on_where_it_stopped(model, tmp_path):
     Z, _ = rows(800, 4, shift=1.0)
     whole, first = Monitor(model, 0.1, 0.05), Monitor(model, 0.1, 0.05)
-    expected = whole.update(Z)
+    whole.update(Z[:401])
+    expected = whole.update(Z[401:])
     first.update(Z[:401])
     first.save(tmp_path / "state.json")
     second = Monitor.load(tmp_path / "state.json", model)
     assert second.update(Z[401:]) == expected
     assert "Monitor(unfairness=0.1, wealth=" in repr(second)
+
+
+def test_states_of_earlier_versions_go_on_in_the_order_of_their_rows(model, tmp_path):
+    Z, _ = rows(800, 4, shift=1.0)
+    before = Monitor(model, 0.1, 0.05, shuffle=False)
+    before.update(Z[:400])
+    before.save(tmp_path / "state.json")
+    text = json.loads((tmp_path / "state.json").read_text())
+    del text["shuffle"]
+    (tmp_path / "state.json").write_text(json.dumps(text | {"checksum": checksum(text)}))
+    after = Monitor.load(tmp_path / "state.json", model)
+    assert not after.shuffle
+    assert after.update(Z[400:]) == before.update(Z[400:])
+
+
+def of_days(rng, common, tie, days=200):
+    """Rows of days that have an effect in common, or different people."""
+    women = 0.5 + tie * rng.choice([-1, 1], days)
+    s = (rng.random((days, 20)) < women[:, None]) * 1.0
+    effect = common * rng.normal(size=(days, 1)) + (4.0 * (women - 0.5))[:, None]
+    x = rng.normal(size=s.shape) + 0.4 * s * (tie == 0.0) + effect
+    return np.column_stack([s.ravel(), x.ravel()])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("common", "tie", "factor"), [(2.0, 0.0, 1.02), (0.5, 0.35, 0.4)], ids=["effect", "people"]
+)
+def test_days_that_differ_neither_raise_false_alarms_nor_hide_what_they_share(common, tie, factor):
+    """Eight rows of one day show another share than rows of all days."""
+    Z, y = rows(2000, 0)
+    model = FairRidgeRegressor(0.05, sensitive=[0]).fit(Z[:, :2], y)
+    many = of_days(np.random.default_rng(9), common, tie, 20_000)
+    bound = factor * np.corrcoef(model.predict(many), many[:, 0])[0, 1] ** 2
+    alarms = {True: 0, False: 0}
+    for shuffle in alarms:
+        for seed in range(40):
+            watch = Monitor(model, bound, 0.1, shuffle=shuffle)
+            for part in np.array_split(of_days(np.random.default_rng(seed), common, tie), 4):
+                state = watch.update(part)
+            alarms[shuffle] += state.alarm
+    holds = factor > 1.0
+    assert alarms[True] <= 9 if holds else alarms[True] >= 38
+    assert alarms[False] >= 12 if holds else alarms[False] <= 2
+
+
+def test_too_few_rows_to_shuffle_are_refused(model):
+    Z, _ = rows(20, 4)
+    with pytest.raises(ValueError, match=r"an update of 1 row cannot be shuffled: pass at least 8"):
+        Monitor(model).update(Z[:1])
+    assert Monitor(model, shuffle=False).update(Z[:1]).n_rows == 1
 
 
 def test_other_files_and_other_models_are_refused(model, tmp_path):
@@ -219,7 +272,8 @@ def test_several_scores_are_watched_together(definition, n_classes):
     model = FairRidgeClassifier(0.05, sensitive=[0], definition=definition).fit(Z, y)
     Z, y = three_classes(24_000, 1)
     y = np.where(y == "c", "b", y) if n_classes == 2 else y
-    monitor, strict = Monitor(model), Monitor(model, 0.01)
+    # On new rows shares are up to 0.056.
+    monitor, strict = Monitor(model, 0.1), Monitor(model, 0.01)
     assert not monitor.update(Z, y=y).alarm
     assert strict.update(Z, y=y).alarm
     purse, columns = monitor._purse, monitor._columns

@@ -142,6 +142,16 @@ FalseAlarm = Annotated[
     float | None, option("P", "Probability of ever raising a false alarm; 0.01 by default.")
 ]
 
+Shuffled = Annotated[
+    bool | None,
+    option(
+        None,
+        "Shuffle the rows of a batch, which may have a day or a branch in common; with few rows "
+        "at a time, or rows in no order, do not.",
+        "--shuffle/--no-shuffle",
+    ),
+]
+
 
 Classes = Annotated[
     str | None,
@@ -158,6 +168,7 @@ def monitor(
     state: State,
     unfairness: Watched = None,
     false_alarm: FalseAlarm = None,
+    shuffle: Shuffled = None,
     response: Classes = None,
     weight: Weight = None,
     offset: Offset = None,
@@ -176,7 +187,7 @@ def monitor(
         )
         # Another run may add its rows to the same state.
         with updating(state, lambda: note(f"waiting for another run that updates {state}")):
-            watch = _watch(fitted, state, unfairness, false_alarm)
+            watch = _watch(fitted, state, unfairness, false_alarm, shuffle)
             seen = watch.update(X, **attributes, y=y, **numbers)
             watch.save(state)
     known = {
@@ -244,16 +255,24 @@ def _numbers(model: Any, source: Source, columns: dict[str, str | None]) -> dict
     return {argument: table.column(name) for argument, name in named.items()}
 
 
-def _watch(model: Any, state: str, unfairness: float | None, false_alarm: float | None) -> Any:
+def _watch(
+    model: Any,
+    state: str,
+    unfairness: float | None,
+    false_alarm: float | None,
+    shuffle: bool | None,
+) -> Any:
     """Return the monitor that a file keeps, or a new one if there is no such file."""
     from fairridge import Monitor
 
     try:
         if not os.path.exists(state) or os.path.getsize(state) == 0:
-            return Monitor(model, unfairness, 0.01 if false_alarm is None else false_alarm)
+            probability = 0.01 if false_alarm is None else false_alarm
+            return Monitor(model, unfairness, probability, shuffle=shuffle is not False)
         watch = Monitor.load(state, model)
     except TypeError as error:  # a model that cannot be watched
         raise BadInputError(str(error)) from error
+    watch.shuffle = watch.shuffle if shuffle is None else shuffle
     # The guarantee of a state is for what it was begun with.
     for option_name, asked, known in (
         ("--unfairness", unfairness, watch.unfairness),

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fairridge._arrays import LARGEST_EXPONENT
-from fairridge._typing import TableLike, VectorLike
+from fairridge._typing import Integers, TableLike, VectorLike
 from fairridge.arguments import check_bound, check_probability
 from fairridge.outputs import checksum, writing
-from fairridge.validation.betting import EProcess, add_rows
+from fairridge.validation.betting import BET_ROWS, EProcess, add_rows
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.watched import watched_of
 
@@ -69,8 +69,9 @@ class Monitor:
     """Watch whether S explains more of a model's predictions than a bound, on new rows.
 
     While the bound holds, the probability of an alarm, at any time, is at most
-    `false_alarm`, however often one looks, if rows arrive in an order that has
-    nothing to do with S and the predictions.
+    `false_alarm`, however often one looks, if the rows of an update are a sample
+    of the population that is watched. What rows of one update have in common, and
+    those of others have not, is not seen.
 
     Parameters
     ----------
@@ -81,6 +82,11 @@ class Monitor:
         r, the bound on what is watched; that of the model by default.
     false_alarm : float, default=0.01
         α, between 0 and 1.
+    shuffle : bool, default=True
+        Whether the rows of an update are looked at in a random order, with a seed. Rows that
+        follow each other often have something in common, such as their day, and bets are about
+        rows that have not; so an update should have the rows of several days, and it must have
+        at least eight. False for rows whose order has nothing to do with S and predictions.
     X, sensitive_features : frame or array, optional
         Only for a model that is not of fairridge: earlier rows, such as those of training. Levels
         of S and units of numbers are taken from these.
@@ -143,6 +149,7 @@ class Monitor:
         unfairness: float | None = None,
         false_alarm: float = 0.01,
         *,
+        shuffle: bool = True,
         X: TableLike | None = None,
         sensitive_features: TableLike | None = None,
     ) -> None:
@@ -150,7 +157,7 @@ class Monitor:
         bound = self._watched.bound if unfairness is None else unfairness
         self.unfairness = float(check_bound(bound)[0])
         self.false_alarm = check_probability("false_alarm", false_alarm)
-        self.model = model
+        self.model, self.shuffle = model, shuffle
         self.watches = self._watched.measure.words
         self._columns = self._watched.columns
         self._purse, self._rows = EProcess.new(self._columns.n_columns), 0
@@ -173,7 +180,7 @@ class Monitor:
         offset: VectorLike | None = None,
         exposure: VectorLike | None = None,
     ) -> MonitorState:
-        """Look at more rows, in the order in which they came.
+        """Look at more rows, shuffled unless the monitor says otherwise.
 
         Parameters
         ----------
@@ -194,9 +201,22 @@ class Monitor:
         """
         given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
         n_rows, values, weight = self._watched.read(given)
+        if self.shuffle:
+            order = self._order(n_rows, len(values))
+            values, weight = values[order], weight[order]
         self._rows += n_rows
         self._purse = add_rows(self._purse, self._columns, self.unfairness, values, weight)
         return self.state
+
+    def _order(self, n_rows: int, n_watched: int) -> Integers:
+        """Return a random order of the rows of an update; the same for the same stream."""
+        if n_rows < BET_ROWS:
+            raise ValueError(
+                f"an update of {n_rows} row{'s'[: n_rows > 1]} cannot be shuffled: pass at least "
+                f"{BET_ROWS} at once, such as those of several days, or shuffle=False to Monitor "
+                "if rows that follow each other have nothing in common."
+            )
+        return np.random.default_rng(self._rows).permutation(n_watched)
 
     # ------------------------------------------------------------------ files
 
@@ -211,6 +231,7 @@ class Monitor:
             "false_alarm": self.false_alarm,
             "fingerprint": self._watched.fingerprint,
             "rows": self._rows,
+            "shuffle": self.shuffle,
             **self._purse.to_dict(),
         }
         with writing(path) as file:
@@ -237,7 +258,12 @@ class Monitor:
                 f"{str(path)!r} was changed after it was written, or is damaged: its checksum does "
                 "not match. Restore it, or begin another state."
             )
-        given = {"X": X, "sensitive_features": sensitive_features}
+        # Earlier states looked at rows in their order.
+        given = {
+            "X": X,
+            "sensitive_features": sensitive_features,
+            "shuffle": state.get("shuffle", False),
+        }
         monitor = cls(model, state["unfairness"], state["false_alarm"], **given)
         if state["fingerprint"] != monitor._watched.fingerprint:
             raise ValueError(f"{str(path)!r} is the state of a monitor of another model.")
