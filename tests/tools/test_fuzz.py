@@ -93,6 +93,7 @@ ONCE_WRONG = [
     51_000_606,
     1_051_000_112,  # controls leave a variance that is rounding
     1_051_000_629,  # a model of much more deviance than the null model met the bound
+    1_130_001_699,  # at a trial point far away no λ moves anything
     120_002_779,  # the least λ that has a minimum was divided by
     120_005_117,  # predictors that depend on each other and S were inside to the judge
 ]  # fmt: skip

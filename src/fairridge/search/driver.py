@@ -339,8 +339,11 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
     rates = local.rates[local.rates > CURVATURE_TOLERANCE * local.rates.max(initial=0.0)]
     if not rates.size:
         return Choice.UNCONSTRAINED
-    # 1/(2t) halves a direction.
-    grid = lambda_grid(0.5 / float(rates.max()), 0.5 / float(rates.min()))
+    with np.errstate(over="ignore", divide="ignore"):
+        halves = 0.5 / np.array([rates.max(), rates.min()])  # 1/(2t) halves a direction
+    if np.isinf(halves).any():  # far away nothing moves
+        return None
+    grid = lambda_grid(*halves.tolist())
     least = local.least
     grid = grid[grid > least] if least > 0.0 else grid
 
