@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, report
-from fairridge.metrics.share_interval import explained_share, loss_share
+from fairridge.metrics.share_interval import explained_share, loss_share, loss_table
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,6 @@ def test_intervals_cover(case):
             steps = rng.exponential(1.0, size=(n, 3)) - np.array([0.0, 0.9, 0.5])
             losses = np.cumsum(steps, axis=1)
             truth = 0.1 / 0.6
-            found = loss_share(losses, np.ones(n), 0.95)
+            found = loss_share(loss_table(losses, np.ones(n)), 0.95)
         hits += found.low <= truth <= found.high
     assert abs(hits / 1_000 - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / 1_000)
