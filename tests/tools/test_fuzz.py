@@ -104,6 +104,15 @@ def test_answers_that_once_were_wrong_are_right(seed):
     assert verdict_of(seed).violations == ()
 
 
+def test_a_loose_bound_does_not_bind_where_the_model_without_it_meets_it():
+    """The search from the null model ends at a higher minimum, which the bound just holds at."""
+    problem = draw(1_130_002_881)  # gamma, mean parity, 150 rows
+    bounded, free = (answer(replace(problem, unfairness=r)).model for r in (0.5, 1.0))
+    assert bounded.status_ == "inactive"
+    assert bounded.deviance_ == pytest.approx(free.deviance_)
+    assert 0.4 < bounded.unfairness_ < 0.5
+
+
 # Of singular Hessians, which were rounded into indefinite ones; and of bounds beside r.
 ONCE_ENDLESS = [13_200_740, 13_202_933, 13_200_118, 1_022_001_000]
 

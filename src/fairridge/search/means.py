@@ -197,8 +197,11 @@ class MeanParityProblem(GLMProblem):
 
     def _is_free_enough(self, r: float) -> bool:
         """Whether the model without a bound is known, and meets this one but for rounding."""
-        known = 0.0 in self._points
-        return known and self._share.value(self.fit(0.0)) <= r * (1.0 + ROUNDING_OF_SHARES)
+        return 0.0 in self._points and self._is_met_freely(r)
+
+    def _is_met_freely(self, r: float) -> bool:
+        """Whether the model without a bound meets this one but for rounding."""
+        return self._share.value(self.fit(0.0)) <= r * (1.0 + ROUNDING_OF_SHARES)
 
     def _chosen(self, r: float, stricter: Choice | None) -> Choice:
         """Choose λ for one bound; no model of a stricter one is better."""
@@ -211,6 +214,9 @@ class MeanParityProblem(GLMProblem):
                 break
         self._glm_of[found.lambda_] = search.glm
         choice = self._kept(r, found)
+        # A bound that hardly binds here may not bind at another minimum of the deviance.
+        if 0.0 < found.lambda_ < search.typical and self._is_met_freely(r):
+            return Choice.UNCONSTRAINED
         if stricter is not None and stricter.met and self._is_worse(choice, stricter):
             return replace(stricter, status="jumped")
         return choice
