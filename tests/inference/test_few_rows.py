@@ -108,6 +108,18 @@ def test_files_and_repeated_rows_agree_with_rows_in_memory(tmp_path):
     assert memory.raw.df[3] < 10.0
 
 
+def test_arrays_of_other_libraries_agree_with_numpy():
+    xp = pytest.importorskip("array_api_strict")
+    Z, y = study(np.random.default_rng(6), 4)
+    Z = Z.to_numpy()
+    fit = FairRidgeRegressor(0.05, sensitive=[0]).fit
+    memory = fit(Z, y).inference(Z, y)
+    elsewhere = xp.asarray(Z), xp.asarray(y)
+    found = fit(*elsewhere).inference(*elsewhere)
+    np.testing.assert_allclose(found.raw.df, memory.raw.df, rtol=1e-9)
+    np.testing.assert_allclose(found.standard_errors, memory.standard_errors, rtol=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("covariance", ["HC1", "HC3"])
 @pytest.mark.parametrize("rare", [2, 3, 5, 8])

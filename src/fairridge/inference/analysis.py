@@ -242,6 +242,14 @@ class Analysis:
 
     # ------------------------------------------------------------ coefficients
 
+    def n_rows(self, scheme: Scheme) -> float:
+        """Return the number of rows, of those too that rows stand for."""
+        return self.basis.weight if scheme.frequency else float(self.problem.engine.n_rows)
+
+    def finite_sample(self, scheme: Scheme) -> tuple[float, float | None]:
+        """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
+        return scheme.finite_sample(self.n_rows(scheme), self.parameters())
+
     def parameters(self) -> int:
         """Return the number of coefficients."""
         return len(self.state.directions)

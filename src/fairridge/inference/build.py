@@ -93,8 +93,7 @@ def inference_of(
     sums = analysis.sums(branch, scheme, quantities) if products is None else products.own
     if products is not None or known:
         require_zero_mean(analysis, sums)
-    n_rows = analysis.basis.weight if frequency else float(problem.engine.n_rows)
-    factor, df = scheme.finite_sample(n_rows, analysis.parameters())
+    factor, df = analysis.finite_sample(scheme)
     factor /= analysis.basis.weight**2
     sums = factor * sums
     estimated = _quantities(analysis, named, sums[branch.width : -1, branch.width : -1])
@@ -108,8 +107,7 @@ def inference_of(
     terms = _terms(names or problem.engine.names, labels, analysis)
     of_raw, of_fair = _estimates(analysis, terms, raw, fair)
     if products is None:
-        maps = analysis.maps(branch)[:2]
-        of_raw, of_fair = with_few_rows(analysis, branch, scheme, (of_raw, of_fair), maps)
+        of_raw, of_fair = with_few_rows(analysis, branch, scheme, (of_raw, of_fair))
     facts = _facts(analysis, scheme, df, near, title)
     facts = replace(facts, notes=(*facts.notes, *notes_on_few_rows(of_raw)))
     population = _population(analysis, scheme, named, sums, factor, df)

@@ -22,12 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import DeviceConstants, at_most, namespace
+from fairridge._arrays import DeviceConstants, namespace
 from fairridge._typing import Floats
+from fairridge.engines import binary_columns
 from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.influence import Branch
-from fairridge.inference.passes import Pass
+from fairridge.inference.passes import Pass, leverages
 from fairridge.inference.rows import RowsOfModel
 
 # Rows of a level, and degrees of freedom of a coefficient, below which they are few.
@@ -52,18 +53,17 @@ class _Sums(DeviceConstants):
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         rows = self.what.rows(self.family, y, Z, weight, offset)
         xp = namespace(rows.weight)
-        curvature = RowsOfModel(rows, self.what.branch.theta).curvature
+        theta, repeated = self.what.branch.theta, self.scheme.frequency
+        curvature = RowsOfModel(rows, theta).curvature
         # A row of weight w counts w times, or stands for w rows.
-        repeated = self.scheme.frequency
-        size = xp.ones_like(weight) if repeated else weight
-        left = size * curvature * xp.sum(rows.times(self.root) ** 2, axis=1) / self.total
-        left = 1.0 - at_most(left, 1.0 - 1e-10)
+        one = xp.ones_like(weight)
+        size, times = (one, weight) if repeated else (weight, one)
+        left = 1.0 - leverages(rows, theta, self.root, self.total, repeated=repeated)
         added = (size**2 * curvature)[:, None] * rows.times(self.onto) ** 2
         squares = added / left[:, None] ** (2 if self.scheme.covariance == "HC3" else 0)
-        times = weight[:, None] if repeated else xp.ones_like(weight)[:, None]
-        hidden = added * (left < LEAST_LEFT)[:, None]
+        hidden = xp.where((left < LEAST_LEFT)[:, None], added, 0.0 * added)
         each = added, hidden, squares * left[:, None], squares**2 * left[:, None]
-        sums: Floats = xp.stack([xp.sum(times * one, axis=0) for one in each])
+        sums: Floats = xp.stack([times @ terms for terms in each])
         return sums
 
 
@@ -72,18 +72,13 @@ def with_few_rows(
     branch: Branch,
     scheme: Scheme,
     estimates: tuple[Estimates, Estimates],
-    maps: tuple[Floats, Floats],
 ) -> tuple[Estimates, Estimates]:
-    """Correct the errors of coefficients of few rows, and give them degrees of freedom.
-
-    `maps` are from terms to the two kinds of estimates.
-    """
+    """Correct the errors of raw and fair coefficients of few rows; give them degrees of freedom."""
     family, state = analysis.family, analysis.state
     simple = family.separable and family.n_predictors == 1 and scheme.clusters is None
-    n_rows = analysis.basis.weight if scheme.frequency else float(analysis.problem.engine.n_rows)
-    if not (simple and _has_rare_levels(analysis, n_rows)):
+    if not (simple and _has_rare_levels(analysis, analysis.n_rows(scheme))):
         return estimates
-    width = state.theta.shape[1]
+    width, maps = state.theta.shape[1], analysis.maps(branch)[:2]
     sums = analysis.fit.engine.sum_over_columns(
         _Sums(
             family,
@@ -95,7 +90,7 @@ def with_few_rows(
         ),
         branch.center,
     )
-    factor, df = scheme.finite_sample(n_rows, analysis.parameters())
+    factor, df = analysis.finite_sample(scheme)
     first, second = np.split(sums, [maps[0].shape[1]], axis=1)
     return (
         _corrected(estimates[0], first, factor, df),
@@ -148,8 +143,7 @@ def notes_on_few_rows(estimates: Estimates) -> Iterator[str]:
 def _has_rare_levels(analysis: Analysis, n_rows: float) -> bool:
     """Whether a 0/1 column, or the base of a categorical one, has few rows."""
     basis, names = analysis.basis, analysis.problem.engine.names
-    share = basis.center
-    codes = np.abs(basis.deviations**2 - share * (1.0 - share)) <= 1e-9
+    share, codes = basis.center, binary_columns(basis.center, basis.deviations**2)
     bases: dict[str, float] = {}
     for name, of_level in zip(names, share, strict=True):
         if name.endswith("]"):

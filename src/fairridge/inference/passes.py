@@ -160,11 +160,19 @@ class Weighing(DeviceConstants):
         factors: Floats = xp.sqrt(rows.weight) if self.frequency else rows.weight
         if self.leverage is None:
             return factors
-        root, total = self.leverage
-        curvature = RowsOfModel(rows, theta).curvature / total
-        per_weight = curvature * xp.sum(rows.times(root) ** 2, axis=1)
-        leverage = per_weight if self.frequency else rows.weight * per_weight
-        return factors / (1.0 - at_most(leverage, 1.0 - 1e-10))
+        return factors / (1.0 - leverages(rows, theta, *self.leverage, repeated=self.frequency))
+
+
+def leverages(
+    rows: FairRows, theta: Floats, root: Floats, total: float, *, repeated: bool
+) -> Floats:
+    """Return the leverage of each row, or of each of the rows that one stands for.
+
+    `root` is one of H⁻¹, and `total` the sum of the weights.
+    """
+    curvature = RowsOfModel(rows, theta).curvature / total
+    found = curvature * namespace(rows.weight).sum(rows.times(root) ** 2, axis=1)
+    return at_most(found if repeated else rows.weight * found, 1.0 - 1e-10)
 
 
 @dataclass(frozen=True)
