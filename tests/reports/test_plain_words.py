@@ -58,6 +58,8 @@ PAY = [
     "The mean prediction of sex = woman is # below that of man (interval # to #), the largest "
     "difference of two groups.",
     "Observed means of these two groups differ by #.",
+    "Among people of the same level, the mean prediction of sex = woman is # below that of "
+    "all others (interval of the difference # to #).",
 ]
 NEW = [
     f"The model was fitted with the bound r = #: {BOUND} at most # % {LEFT}.",
@@ -68,6 +70,8 @@ NEW = [
     "The mean prediction of sex = woman is # below that of man (interval # to #), the largest "
     "difference of two groups.",
     "Observed means of these two groups differ by #.",
+    "Among people of the same level, the mean prediction of sex = woman is # below that of "
+    "all others (interval of the difference # to #).",
     "None of the # columns has changed much since the fit: PSI is below #, or no larger than "
     "chance makes it.",
 ]
@@ -90,6 +94,25 @@ def test_every_sentence_about_a_pay_model():
     assert "explain of each predictor, among people of the same level" in words
     assert limit in page.card
     assert "The bound concerns the predictions. Shares above a threshold" in page.card
+
+
+@pytest.mark.parametrize("new_rows", [False, True])
+@pytest.mark.parametrize("unfairness", [0.0, 0.05])
+def test_a_report_compares_groups_among_equals_as_an_audit_does(unfairness, new_rows):
+    X, y = employees()
+    model = FairRidgeRegressor(unfairness, sensitive="sex", controls=["level"]).fit(X, y)
+    options = {"new_rows": True} if new_rows else {"cv": 0, "bootstrap": 0}
+    page = report(model, X, y, **options)
+    contents = page.contents
+    shown = contents.samples[0].audits[contents.chosen].attributes[0].groups
+    known = audit(y, model.predict(X), sensitive_features=X[["sex"]], controls=X[["level"]])
+    for group, other in zip(shown, known["sex"].groups, strict=True):
+        found, expected = group.adjusted_difference, other.adjusted_difference
+        assert found.value == pytest.approx(expected.value, rel=1e-7)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-7)
+    assert (found.value == 0.0) == (unfairness == 0.0)
+    assert "Among equals" in page.html
+    assert ("equals that of all others" in page.summary) == (unfairness == 0.0)
 
 
 @pytest.fixture(scope="module")

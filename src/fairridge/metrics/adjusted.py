@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 
 from fairridge._typing import Floats
 from fairridge.metrics.batches import Alike, Sums
+from fairridge.metrics.dependence_shares import NEGLIGIBLE_DEVIATION
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.share_interval import maps_given, moments_of_columns
@@ -45,7 +46,10 @@ class AdjustedDifferences:
         left, rank = maps_given(covariance, c)
         of_left = left @ covariance @ left.T
         squares = np.diag(of_left)[1:]
-        slopes = np.divide(of_left[0, 1:], squares, out=np.zeros_like(squares), where=squares > 0.0)
+        products = of_left[0, 1:]
+        # Of a model that leaves S nothing, rounding would be shown as a difference.
+        known = np.abs(products) > NEGLIGIBLE_DEVIATION * np.sqrt(of_left[0, 0] * squares)
+        slopes = np.divide(products, squares, out=np.zeros_like(squares), where=known)
         n_rows = moments.n_rows
         return cls(moments.mean, moments.weight, left.T, squares, slopes, n_rows, n_rows - rank - 2)
 

@@ -204,7 +204,7 @@ class _OfOutcome:
         """Group rows, and decide."""
         assert rows.attributes is not None
         known = self.columns.rows(rows.attributes, every_cell=self.every_cell)
-        return ComparedRows(known, _outcomes(self.rule, rows, _decided(self.rule, rows), self.k))
+        return _compared(known, rows, _outcomes(self.rule, rows, _decided(self.rule, rows), self.k))
 
 
 def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:
@@ -247,8 +247,13 @@ def _decided(rule: DecisionRule, rows: ScoredRows) -> Booleans:
 
 def _audit(case: Comparison, rows: ScoredRows, selected: Booleans, k: int, *, brief: bool) -> Audit:
     outcomes = _outcomes(case.rule, rows, selected, k)
-    compared = ComparedRows(case.known, outcomes)
+    compared = _compared(case.known, rows, outcomes)
     return compare(InMemory(compared), case.asked(outcomes, brief=brief))
+
+
+def _compared(known: AuditedRows, rows: ScoredRows, outcomes: Outcomes) -> ComparedRows:
+    """Return rows to compare, also among people with equal controls if the model has any."""
+    return ComparedRows(known, outcomes, controls=rows.controls if rows.controls.size else None)
 
 
 def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) -> Outcomes:

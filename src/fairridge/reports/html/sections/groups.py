@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.group_measures import AttributeAudit, GroupMeasures
-from fairridge.metrics.intervals import Estimate
+from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Audited, Crossed, Sample
 from fairridge.reports.html.markup import Html, element
@@ -221,21 +221,28 @@ def _columns(contents: Audited) -> list[_TableColumn]:
     classes = contents.main.audits[0].kind == "classification"
     write = percent if classes else number
 
-    def off(group: GroupMeasures) -> str:
-        value = group.calibration.value
+    def difference(value: float) -> str:
         known = classes and np.isfinite(value)
         return f"{signed(100 * value, 1)} points" if known else number(value)
+
+    def adjusted(group: GroupMeasures) -> Estimate:
+        return group.adjusted_difference or UNDEFINED
 
     # The columns that matter most come first: a phone shows no more.
     columns = [
         _estimated("Selected", "selection_rate", True, bar=True),
         _TableColumn("Ratio", _ratio, lambda g: _ends(g.impact_ratio)),
         _estimated("Predicted", "mean_prediction", classes),
+        _TableColumn(
+            "Among equals",
+            lambda g: difference(adjusted(g).value),
+            lambda g: span(adjusted(g).low, adjusted(g).high, shares=classes),
+        ),
         _of_estimate("Of highest", "mean_ratio"),
         _TableColumn("Observed", lambda g: write(g.mean_response.value)),
         _estimated("TPR", "true_positive_rate", True),
         _estimated("FPR", "false_positive_rate", True),
-        _TableColumn("Cali\u00adbration", off),
+        _TableColumn("Cali\u00adbration", lambda g: difference(g.calibration.value)),
         *([] if classes else [_of_estimate("Pred./obs.", "predicted_over_observed")]),
         _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
         _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),

@@ -6,6 +6,7 @@ import math
 
 from fairridge.inference import Certificate
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.measure import Measure
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.numbers import count, number, percent, points, ratio
 from fairridge.reports.html.sections.parts import amount, between
@@ -122,6 +123,28 @@ def _differences(audit: Audit) -> list[str]:
         f"that of {high.group} (interval {number(apart.low)} to {number(apart.high)}), the largest "
         "difference of two groups.",
         f"Observed means of these two groups differ by {number(observed)}.",
+    ]
+
+
+def adjusted_texts(audit: Audit, measure: Measure) -> list[str]:
+    """Say how far a group is below all others with equal controls; nothing without controls."""
+    compared = [
+        (difference, part.attribute, group.group)
+        for part in audit.attributes
+        for group in part.groups
+        if (difference := group.adjusted_difference) is not None and not group.small
+        if math.isfinite(difference.low)
+    ]
+    if not compared:
+        return []
+    found, attribute, group = min(compared, key=lambda each: each[0].value)
+    apart, low, high = (
+        shown_calibration(audit, value) for value in (-found.value, -found.high, -found.low)
+    )
+    is_apart = f"is {apart} below" if found.value < 0.0 else "equals"
+    return [
+        f"Among {measure.whom}, the mean prediction of {attribute} = {group} {is_apart} "
+        f"that of all others (interval of the difference {low} to {high})."
     ]
 
 

@@ -28,6 +28,7 @@ from fairridge.reports.html.sections.parts import (
     sentence,
 )
 from fairridge.reports.html.sections.promises import (
+    adjusted_texts,
     interval_text,
     means_texts,
     other_prices,
@@ -160,6 +161,7 @@ def sentences(contents: ReportContents) -> list[str]:
         _decisions(contents),
         _groups(contents),
         *means_texts(contents.main.audits[contents.chosen]),
+        *adjusted_texts(contents.main.audits[contents.chosen], contents.measure),
     ]
     return [part for part in parts if part]
 

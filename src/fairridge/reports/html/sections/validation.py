@@ -10,6 +10,7 @@ from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import MISSING, bound, number, percent, points, ratio
 from fairridge.reports.html.sections.parts import bar, joined, remark, section, sentence, table
 from fairridge.reports.html.sections.promises import (
+    adjusted_texts,
     interval_text,
     largest_miscalibration,
     means_texts,
@@ -43,6 +44,7 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
         f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the {contents.called}.",
         *_groups(contents),
         *means_texts(contents.main.audits[0]),
+        *adjusted_texts(contents.main.audits[0], contents.measure),
         *_drift(contents),
     ]
     return [part for part in parts if part]

@@ -16,6 +16,8 @@ MEANINGS: dict[str, str] = {
     "R² on S": "share of the variance of scores that S explains in a linear regression",
     "D²": "share of the deviance that the model explains; R² for gaussian models",
     "Predicted": "mean of the predicted numbers or probabilities",
+    "Among equals": "by how much the mean prediction of the group exceeds that of all others with "
+    "equal controls: the coefficient of the group in a linear regression beside the controls",
     "Observed": "mean of the observed responses, or their rate",
     "Selected": "share of the group that is selected",
     "Ratio": "adverse impact ratio: selection rate over the highest one of the attribute's groups",
