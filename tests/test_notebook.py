@@ -81,7 +81,7 @@ def shown(model, people):
     return [
         (model.summary(), "raw"),
         (path, "polyline"),
-        (model.inference(X, y), "standard_error"),
+        (model.inference(X, y), "std err"),
         (fairridge.audit(y, prediction, sensitive_features=X[["sex"]]), "selected"),
         (fairridge.attribution(model), "share"),
         (fairridge.proxies(model, X, n_folds=2), "tells sex (AUC)"),
@@ -94,7 +94,7 @@ def shown(model, people):
         ),
         (certificate, "5,678"),
         (path.bands(), "Bands for all bounds"),
-        (pool([inference, inference]), "2 models of 400 rows"),
+        (pool([inference, inference]), "Combined models"),
         (fairridge.choose_bound(model, *half, rule=rule, unfairness=[0.0, 0.1]), "MeanGap"),
     ]
 

@@ -30,21 +30,19 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import chi2
 
-from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
-from fairridge.data import make_frame
 from fairridge.inference.estimates import p_value, quantile
-from fairridge.inference.result import Inference
-from fairridge.inference.table import coefficient_table
+from fairridge.inference.result import Inference, coefficient_columns
+from fairridge.tables import Column, Table, Tabular
 
 Effects = Literal["fixed", "random"]
 
 MAX_NEWTON_STEPS = 100
 
 
-@dataclass(frozen=True)
-class PooledInference:
+@dataclass(frozen=True, repr=False)
+class PooledInference(Tabular):
     """Coefficients of several models, combined.
 
     Attributes
@@ -131,13 +129,7 @@ class PooledInference:
 
     def to_frame(self, confidence: float = 0.95) -> Any:
         """Return the table as a frame: a row per coefficient, with Q, its p-value, I² and τ²."""
-        columns = self._columns(confidence) | {
-            "heterogeneity": self.heterogeneity,
-            "heterogeneity_p_value": self.heterogeneity_p_values,
-            "i_squared": self.i_squared,
-            "between": self.between,
-        }
-        return make_frame(columns, self.backend)
+        return self._table(confidence).frame()
 
     def _columns(self, confidence: float) -> dict[str, Any]:
         errors = self.standard_errors
@@ -155,7 +147,10 @@ class PooledInference:
             "upper": ends[:, 1],
         }
 
-    def __str__(self) -> str:
+    def _tables(self) -> list[Table]:
+        return [self._table(0.95)]
+
+    def _table(self, confidence: float) -> Table:
         least = int(np.argmin(self.heterogeneity_p_values))
         facts = [
             ("Effects", self.effects),
@@ -168,16 +163,13 @@ class PooledInference:
             f"{self.i_squared[least]:.0%}, p-value of equality "
             f"{self.heterogeneity_p_values[least]:.3g}."
         )
-        columns = self._columns(0.95)
-        return coefficient_table(
-            "Combined models", facts, columns, [note], student=self.df is not None
-        )
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        title = f"{self.n_models} models of {self.n_rows:,} rows, {self.effects} effects"
-        return frame_html(self.to_frame(), title)
+        columns = coefficient_columns(self._columns(confidence), confidence, self.df) | {
+            "heterogeneity": Column(self.heterogeneity, None),
+            "heterogeneity_p_value": Column(self.heterogeneity_p_values, None),
+            "i_squared": Column(self.i_squared, None),
+            "between": Column(self.between, None),
+        }
+        return Table("Combined models", columns, facts, [note], self.backend)
 
 
 def pool(inferences: Sequence[Inference], effects: Effects = "fixed") -> PooledInference:

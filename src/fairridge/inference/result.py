@@ -9,14 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import norm
 
-from fairridge._notebook import facts_html, frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import joined_offsets, make_frame
 from fairridge.inference.estimates import Estimates, Interval, WaldTest, quantile
 from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor, predicted_columns
-from fairridge.inference.table import coefficient_table
+from fairridge.tables import Column, Table, Tabular, numbers
 
 Kind = Literal["raw", "fair"]
 
@@ -50,8 +49,8 @@ class Facts:
     notes: tuple[str, ...] = ()  # remarks
 
 
-@dataclass(frozen=True)
-class Inference:
+@dataclass(frozen=True, repr=False)
+class Inference(Tabular):
     """Standard errors of a fair model, and what follows from them.
 
     The errors account for the estimation of B (what S explains of X), of the
@@ -156,8 +155,7 @@ class Inference:
         frame
             One row per coefficient.
         """
-        columns = self._columns(kind, confidence)
-        return make_frame(self._powers(columns) if exponentiate else columns, self.backend)
+        return self._table(kind, confidence, exponentiate).frame()
 
     def _powers(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return a table of ratios."""
@@ -406,28 +404,37 @@ class Inference:
 
     def to_text(self, confidence: float = 0.95, *, exponentiate: bool = False) -> str:
         """Return the table as text, as `print` shows it; the arguments are those of `to_frame`."""
-        notes = [TARGET, *self.facts.notes]
+        return self._table("raw", confidence, exponentiate).text()
+
+    def _tables(self) -> list[Table]:
+        return [self._table("raw", 0.95, False)]
+
+    def _table(self, kind: Kind, confidence: float, exponentiate: bool) -> Table:
+        facts, notes = self.facts, [TARGET, *self.facts.notes]
         if "(lambda)" in self.fair.names:
             interval = self.lambda_interval(confidence)
             ends = f"{interval.lower:.5g} to {interval.upper:.5g}"
             notes.append(f"λ(r) = {interval.estimate:.5g}, {100 * confidence:g} % interval {ends}.")
-        columns = self._columns("raw", confidence)
-        columns = self._powers(columns) if exponentiate else columns
-        return coefficient_table(
-            self.facts.title,
-            self._facts(),
-            columns,
-            notes,
-            student=self.facts.df is not None,
-            confidence=confidence,
-            heading=self.facts.ratio if exponentiate else "coef",
+        values = self._columns(kind, confidence)
+        values = self._powers(values) if exponentiate else values
+        columns = coefficient_columns(
+            values, confidence, facts.df, facts.ratio if exponentiate else "coef"
         )
+        return Table(facts.title, columns, self._facts(), notes, self.backend)
 
-    def __str__(self) -> str:
-        return self.to_text()
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        facts = facts_html(self._facts(), self.facts.title)
-        return facts + frame_html(self.to_frame(), "", [TARGET, *self.facts.notes])
+def coefficient_columns(
+    values: dict[str, Any], confidence: float, df: float | None, heading: str = "coef"
+) -> dict[str, Column]:
+    """Return estimates with their errors, in the layout that statsmodels made familiar."""
+    letter, half = "z" if df is None else "t", (1.0 - confidence) / 2.0
+    heads = ("", heading, "std err", letter, f"P>|{letter}|")
+    ends = (f"[{half:.4g}", f"{1.0 - half:.4g}]")
+    styles = ("", "", "", ".3f", ".3f", "", "")
+    columns = {
+        name: Column(column, head, style)
+        for (name, column), head, style in zip(values.items(), heads + ends, styles, strict=True)
+    }
+    # The one reason to have no standard error.
+    errors = [text or "isolated" for text in numbers(values["standard_error"])]
+    return columns | {"standard_error": Column(values["standard_error"], "std err", texts=errors)}

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from textwrap import wrap
 from typing import Any
 
-from fairridge._notebook import facts_html, frame_html
-from fairridge.data import make_frame
-from fairridge.outputs import TEXT_WIDTH, cut, table_width
+from fairridge.tables import Column, Table, Tabular
 
 # Variance inflation factors that are worth a remark.
 INFLATION_REMARK = 10.0
-# Columns beside the names of coefficients.
-NUMBERS_WIDTH = 45
 
 
 @dataclass(frozen=True)
@@ -46,8 +41,8 @@ class CoefficientRow:
     inflation: float = float("nan")
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Tabular):
     """What a model is and how fair it is; print it, or take the table with `to_frame`.
 
     Attributes
@@ -70,53 +65,25 @@ class Summary:
     notes: tuple[str, ...]
     backend: Any = None
 
-    def to_frame(self) -> Any:
-        """Return the coefficient table as a frame."""
-        columns = {
-            column.name: [getattr(row, column.name) for row in self.coefficients]
-            for column in fields(CoefficientRow)
+    def _tables(self) -> list[Table]:
+        return [Table(self.title, self._columns(), self.facts, self.notes, self.backend)]
+
+    def _columns(self) -> dict[str, Column]:
+        """Return the coefficients; large variance inflation is a remark beside them."""
+        read = {
+            each.name: [getattr(row, each.name) for row in self.coefficients]
+            for each in fields(CoefficientRow)
         }
-        columns["explained_by_sensitive"] = columns.pop("explained")
-        columns["variance_inflation"] = columns.pop("inflation")
-        return make_frame(columns, self.backend)
-
-    def __str__(self) -> str:
-        below = [line for note in self.notes for line in wrap(note, TEXT_WIDTH)]
-        table = self._table_lines()
-        rule = "=" * len(table[1])
-        above = [self.title.center(TEXT_WIDTH), rule, *self._fact_lines(), rule]
-        return "\n".join([*above, *table, rule, *below])
-
-    def _table_lines(self) -> list[str]:
-        longest = max([12, *(len(row.term) for row in self.coefficients)])
-        width = table_width(longest + NUMBERS_WIDTH)
-        name = min(longest, width - NUMBERS_WIDTH)
-        head = f"{'':<{name}} {'coef':>12} {'raw coef':>12}  {'role':<10} {'S explains':>6}"
-        lines = [head, "-" * width]
-        for row in self.coefficients:
-            explained = "" if row.explained != row.explained else f"{row.explained:9.1%}"
-            factor = f"  VIF {row.inflation:.3g}" if row.inflation >= INFLATION_REMARK else ""
-            lines.append(
-                f"{cut(row.term, name):<{name}} {row.coefficient:>12.5g} {row.raw:>12.5g}"
-                f"  {row.role:<10} {explained}{factor}".rstrip()
-            )
-        return lines
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return facts_html(self.facts, self.title) + frame_html(self.to_frame(), "", self.notes)
-
-    def _fact_lines(self) -> list[str]:
-        """Two facts a line, as statsmodels does."""
-        half = (len(self.facts) + 1) // 2
-        column = TEXT_WIDTH // 2 - 1
-        left, right = list(self.facts[:half]), list(self.facts[half:])
-        right += [("", "")] * (half - len(right))
-        return [
-            f"{_fact(a, column)}  {_fact(b, column)}".rstrip()
-            for a, b in zip(left, right, strict=True)
-        ]
+        inflation = read["inflation"]
+        remarks = [f"{value:.3g}" if value >= INFLATION_REMARK else "" for value in inflation]
+        return {
+            "term": Column(read["term"], ""),
+            "role": Column(read["role"], "role"),
+            "coefficient": Column(read["coefficient"], "coef", digits=5),
+            "raw": Column(read["raw"], "raw coef", digits=5),
+            "explained_by_sensitive": Column(read["explained"], "S explains", ".1%"),
+            "variance_inflation": Column(inflation, "VIF", texts=remarks),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,26 +101,9 @@ class GroupSummary(Summary):
     groups: tuple[str, ...] = ()
     columns: dict[str, Sequence[float]] = field(default_factory=dict)
 
-    def to_frame(self) -> Any:
-        """Return the table as a frame, one row per group."""
-        columns = {name: list(values) for name, values in self.columns.items()}
-        return make_frame({"group": list(self.groups)} | columns, self.backend)
-
-    def _table_lines(self) -> list[str]:
-        numbers, longest = 15 * len(self.columns), max([5, *map(len, self.groups)])
-        width = table_width(longest + numbers)
-        first = min(longest, width - numbers)
-        names = "".join(f"{name.replace('_', ' '):>15}" for name in self.columns)
-        lines = [f"{'group':<{first}}{names}", "-" * width]
-        for k, group in enumerate(self.groups):
-            cells = "".join(f"{values[k]:>15.5g}" for values in self.columns.values())
-            lines.append(f"{cut(group, first):<{first}}{cells}")
-        return lines
-
-
-def _fact(fact: tuple[str, str], width: int) -> str:
-    label, value = fact
-    if not label:
-        return ""
-    room = max(1, width - len(label) - 1)
-    return f"{label}:{cut(value, room):>{room}}"
+    def _columns(self) -> dict[str, Column]:
+        groups = {"group": Column(list(self.groups), "group")}
+        return groups | {
+            name: Column(list(values), name.replace("_", " "), digits=5)
+            for name, values in self.columns.items()
+        }

@@ -1,0 +1,221 @@
+"""One table: printed as text, shown in notebooks, and returned as a frame."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from itertools import zip_longest
+from textwrap import wrap
+from typing import Any
+
+from fairridge.data import make_frame
+
+# Columns of text that a printed table usually has, and the least that numbers get beside names.
+TEXT_WIDTH = 78
+LEAST_WIDTH = 40
+# Rows of a long table that a notebook shows.
+SHOWN_ROWS = 20
+# Relative to the largest number of a column, what is smaller is rounding.
+ROUNDING = 1e-13
+
+CELL = "padding:2px 7px;text-align:right"
+LEFT = "padding:2px 7px;text-align:left;white-space:pre-wrap"
+
+
+def number(value: float, digits: int = 4, places: int = 0) -> str:
+    """Write a number with significant digits, at least some decimals, and rarely an exponent."""
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else ("∞" if value > 0 else "-∞")
+    if value == 0.0:
+        return "0"
+    scientific = f"{value:.{digits - 1}e}"
+    if not 1e-4 <= abs(value) < 1e6:
+        return scientific
+    exponent = int(scientific.partition("e")[2])  # 0.99996 is written as 1.000
+    return f"{value:,.{min(max(places, digits - 1 - exponent, 0), 8)}f}"
+
+
+def numbers(values: Sequence[float], digits: int = 4) -> list[str]:
+    """Write numbers that are compared: their differences can be seen, and rounding is 0."""
+    known = [value for value in values if math.isfinite(value)]
+    largest = max(map(abs, known), default=0.0)
+    spread = max(known, default=0.0) - min(known, default=0.0)
+    places = 1 - math.floor(math.log10(spread)) if spread > 1e-9 * largest else 0
+    return [number(0.0 if abs(v) <= ROUNDING * largest else v, digits, places) for v in values]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    values: Any  # a sequence or an array
+    head: str | None  # above the column in print; None if only frames have it
+    style: str = ""  # how a value is written, such as ".1%"; numbers have significant digits
+    digits: int = 4
+    texts: Sequence[str] | None = None  # what is printed in place of the values
+
+    @cached_property
+    def cells(self) -> list[str]:
+        """What is printed, row by row; nothing for missing values."""
+        if self.texts is not None:
+            return list(self.texts)
+        if not self.style and all(isinstance(value, float) for value in self.values):
+            return numbers(self.values, self.digits)
+        return [_written(value, self.style) for value in self.values]
+
+    @property
+    def left(self) -> bool:
+        """Whether the column is text."""
+        return any(isinstance(value, str) for value in self.values)
+
+    @property
+    def shown(self) -> bool:
+        """Whether print has the column: one that is empty in all rows says nothing."""
+        return self.head is not None and any(self.cells)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by their names in frames, with a title, facts above and notes below."""
+
+    title: str = ""
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    facts: Sequence[tuple[str, str]] = ()
+    notes: Sequence[str] = ()
+    backend: Any = None  # the frame library
+
+    def frame(self) -> Any:
+        """Return the values as a frame."""
+        columns = {name: column.values for name, column in self.columns.items()}
+        return make_frame(columns, self.backend)
+
+    def text(self) -> str:
+        """Return what `print` shows: columns that do not fit beside others stand below them."""
+        terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+        room = max(TEXT_WIDTH, terminal)
+        lines = [self.title] if self.title else []
+        lines += _fact_lines(self.facts)
+        for block in self._blocks(room, whole=not terminal):
+            lines += ["", *block] if lines else block
+        lines += ["" for _ in self.notes[:1]]
+        return "\n".join(lines + [line for note in self.notes for line in wrap(note, TEXT_WIDTH)])
+
+    def html(self) -> str:
+        """Return what a notebook shows: the first rows, if there are many."""
+        parts = [_facts_html(self.title, self.facts)] if self.facts else []
+        shown = [column for column in self.columns.values() if column.shown]
+        more = []
+        if shown:
+            parts.append(_rows_html("" if self.facts else self.title, shown))
+            hidden = len(shown[0].cells) - SHOWN_ROWS
+            more = [f"… and {hidden:,} more rows"] if hidden > 0 else []
+        parts += [f"<div><small>{escape(note)}</small></div>" for note in [*self.notes, *more]]
+        return "".join(parts)
+
+    def _blocks(self, room: int, whole: bool) -> Iterator[list[str]]:
+        """Return lines of the columns that stand beside each other, the first in each block."""
+        first, *others = [_padded(c) for c in self.columns.values() if c.shown] or [[]]
+        if not first:
+            return
+        if not whole and len(first[0]) > room - LEAST_WIDTH:
+            first = [cut(cell, room - LEAST_WIDTH) for cell in first]
+        room = max(room, len(first[0]) + LEAST_WIDTH)
+        block: list[list[str]] = [first]
+        for column in others:
+            if sum(len(c[0]) + 2 for c in block) + len(column[0]) > room and len(block) > 1:
+                yield _beside(block)
+                yield []
+                block = [first]
+            block.append(column)
+        yield _beside(block)
+
+
+class Tabular:
+    """Results that are tables: printed, shown in notebooks, and returned as a frame."""
+
+    def _tables(self) -> Sequence[Table]:
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return the table as a frame."""
+        return self._tables()[0].frame()
+
+    def __str__(self) -> str:
+        return "\n\n".join(table.text() for table in self._tables())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "".join(table.html() for table in self._tables())
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text that is not longer than this."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _written(value: Any, style: str) -> str:
+    if value is None or value != value:
+        return ""
+    return str(value) if isinstance(value, str | bool) else format(value, style)
+
+
+def _padded(column: Column) -> list[str]:
+    """Return the head and the cells of a column, all of one width."""
+    texts = [str(column.head), *column.cells]
+    width = max(map(len, texts))
+    return [text.ljust(width) if column.left else text.rjust(width) for text in texts]
+
+
+def _beside(block: Sequence[Sequence[str]]) -> list[str]:
+    head, *rows = ("  ".join(cells).rstrip() for cells in zip(*block, strict=True))
+    return [head, "-" * max(map(len, [head, *rows])), *rows]
+
+
+def _fact_lines(facts: Sequence[tuple[str, str]]) -> list[str]:
+    """Lay out facts in two columns; what is too long for one has a line of its own."""
+    half = TEXT_WIDTH // 2 - 1
+    short = [fact for fact in facts if sum(map(len, fact)) + 2 <= half]
+    texts = [f"{label}:{value:>{half - len(label) - 1}}" for label, value in short]
+    rows = (len(texts) + 1) // 2
+    pairs = zip_longest(texts[:rows], texts[rows:], fillvalue="")
+    long = [f"{label}: {value}" for label, value in (fact for fact in facts if fact not in short)]
+    return [
+        *(f"{left}  {right}".rstrip() for left, right in pairs),
+        *(line for text in long for line in wrap(text, TEXT_WIDTH, subsequent_indent="  ")),
+    ]
+
+
+def _facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
+    rows = "".join(
+        f'<tr><th style="{LEFT}">{escape(label)}</th><td style="{CELL}">{escape(value)}</td></tr>'
+        for label, value in facts
+    )
+    return f"<table>{_caption(title)}<tbody>{rows}</tbody></table>"
+
+
+def _rows_html(title: str, columns: Sequence[Column]) -> str:
+    def row(tag: str, cells: Sequence[str]) -> str:
+        pairs = zip(columns, cells, strict=True)
+        shown = (
+            f'<{tag} style="{LEFT if column.left else CELL}">{escape(cell)}</{tag}>'
+            for column, cell in pairs
+        )
+        return f"<tr>{''.join(shown)}</tr>"
+
+    head = row("th", [str(column.head) for column in columns])
+    lines = zip(*(column.cells[:SHOWN_ROWS] for column in columns), strict=True)
+    body = "".join(row("td", line) for line in lines)
+    return f"<table>{_caption(title)}<thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _caption(title: str) -> str:
+    if not title:
+        return ""
+    return f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
