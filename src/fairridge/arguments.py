@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -113,6 +114,13 @@ def listed(values: Iterable[Any], most: int = 5, write: Callable[[Any], str] = r
     texts = list(map(write, values))
     more = len(texts) - most
     return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a wrong one was probably meant to be, if there is one."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, n=1)
+    return by_lower[close[0]] if close else None
 
 
 def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:

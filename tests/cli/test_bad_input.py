@@ -34,6 +34,7 @@ COMMANDS = {
     "fit builtin:rossi --stream": ("--stream",),
     "fit ok.csv -y Y -s s": ("'Y'", "did you mean 'y'"),
     "fit ok.csv -y nope -s s": ("'nope'", "y, s, x"),
+    "fit ok.csv -y yy -s s": ("'yy'", "did you mean 'y'"),
     "fit ok.csv -y y -s nope": ("'nope'", "--sensitive"),
     "fit ok.csv -y y -s s --weight nope": ("'nope'",),
     "fit ok.csv -s s": ("--response NAME",),
@@ -369,3 +370,12 @@ def test_messages_of_the_library_are_written_as_options(python, command):
     from fairridge.cli.errors import as_options
 
     assert as_options(python, OPTIONS) == command
+
+
+def test_a_wrong_name_is_answered_with_the_one_that_was_meant(run, shop):
+    wide = shop.assign(**{f"more_{k}": k for k in range(20)}, Credit_risk=shop["came"])
+    wide.to_csv("wide.csv", index=False)
+    shown = run("fit", "wide.csv", "-y", "Credit_rsik", "-s", "sex")
+    assert shown.code == 2
+    assert "did you mean 'Credit_risk'?" in shown.error
+    assert "more_1" not in shown.error

@@ -258,7 +258,8 @@ def _roles(
     columns = {"response": target, "event": event, "weight": weight} | given
     for role, name in columns.items():
         check_columns([] if name is None else [name], source, f"--{role}")
-    check_roles([name for name in (target, event) if name], attributes, weight, *given.values())
+    others = {role: name for role, name in ({"weight": weight} | given).items() if name}
+    check_roles([name for name in (target, event) if name], attributes, others)
     return _AuditColumns(target, attributes, weight, given["exposure"], event)
 
 

@@ -59,17 +59,23 @@ def compare(
     chosen = _chosen(names(models, "--models"), task, training, options)
     settings: dict[str, Any] = {
         "cv": cv, "random_state": seed, "missing": columns.missing, "threshold": threshold,
-        "sample_weight": training.weight, "offset": training.offset,
-        "exposure": training.exposure,
+        **training.options,
     }  # fmt: skip
     announce_size(training)
     with progress("comparing"):
         from fairridge.validation import compare as compared
 
         comparison = compared(
-            training.X, _plain(training.y), sensitive=list(training.sensitive), unfairness=bounds,
-            models=chosen, task=task, favorable=favorable, response=training.response, **settings,
-        )  # fmt: skip
+            training.X,
+            _plain(training.y),
+            sensitive=list(training.roles.sensitive),
+            unfairness=bounds,
+            models=chosen,
+            task=task,
+            favorable=favorable,
+            response=training.response,
+            **settings,
+        )
     if out is not None:
         write(arrow(comparison.to_frame()), out, safe=safe_csv)
     return Result(
@@ -131,7 +137,7 @@ def _chosen(
                 f"{', '.join(known)}."
             )
     check_option("separation", options.separation, SEPARATION)
-    sensitive, columns = list(training.sensitive), training.columns
+    sensitive, columns = list(training.roles.sensitive), training.columns
     models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
     if task == "regression" and training.family != "gaussian":  # beside R² of η that of the means
         own_means = known["FRRM"](sensitive=sensitive, definition="mean-parity")
@@ -139,7 +145,7 @@ def _chosen(
     parameters = {
         "separation": options.separation if options.separation != "isolate" else None,
         "blind": options.blind or None,
-        "controls": list(training.controls) or None,
+        "controls": list(training.roles.controls) or None,
         "min_frequency": columns.min_frequency,
         "base": base_of(columns.base),
         "missing": columns.missing if columns.missing != "error" else None,

@@ -368,8 +368,8 @@ def _other_rows(training: Data, name: str, separator: str | None) -> Data:
     same = replace(
         training.columns,
         response=training.response,
-        sensitive=list(training.sensitive),
-        predictors=[item for item in training.X.column_names if item not in training.sensitive],
+        sensitive=list(training.roles.sensitive),
+        predictors=list(training.roles.predictors),
         drop=None,
         family=training.family,
     )

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fairridge.arguments import listed
+from fairridge.arguments import listed, meant
 from fairridge.cli.errors import BadInputError, naming
 
 BUILTIN = "builtin:"
@@ -103,10 +103,8 @@ def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
     for name in wanted:
         if name in source.columns:
             continue
-        same = [column for column in source.columns if column.lower() == name.lower()]
-        hint = (
-            f"did you mean {same[0]!r}?" if same else f"it has {listed(source.columns, 12, str)}."
-        )
+        close = meant(name, source.columns)
+        hint = f"did you mean {close!r}?" if close else f"it has {listed(source.columns, 20, str)}."
         raise BadInputError(f"{source.name} has no column {name!r} ({option}); {hint}")
 
 

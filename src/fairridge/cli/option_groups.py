@@ -121,6 +121,12 @@ class Columns:
     ] = None
 
     @property
+    def others(self) -> dict[str, str]:
+        """Columns of weights, offsets and exposures, by the argument of `fit`."""
+        known = {"sample_weight": self.weight, "offset": self.offset, "exposure": self.exposure}
+        return {argument: name for argument, name in known.items() if name is not None}
+
+    @property
     def kinds(self) -> Kinds:
         """What the user says that columns hold."""
         kinds = Kinds(

@@ -97,13 +97,12 @@ def _say_what(model: Any, exposure: str | None) -> None:
 def load_model(name: str) -> Any:
     """Read a model file; commands know the columns of linear models."""
     from fairridge import load
-    from fairridge.estimators._fair_ridge import LinearModel
 
     if Path(name).is_dir():
         raise IsADirectoryError(errno.EISDIR, "", name)
     with naming(name):
         model = load(name)
-    if not isinstance(model, LinearModel):
+    if not hasattr(type(model), "_description"):
         raise BadInputError(
             f"{name}: commands read linear models of fairridge, and this file has a "
             f"{type(model).__name__}; use fairridge.load in Python, and fairridge audit for its "
@@ -171,11 +170,7 @@ def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
 
 
 def linear_predictors(model: Any, source: Source) -> Any:
-    """Return η of every row, without an offset; None for models that are not linear."""
-    from fairridge.estimators._fair_ridge import LinearModel
-
-    if not isinstance(model, LinearModel):
-        return None
+    """Return η of every row, without an offset."""
     return model._linear_predictor(*input_columns(model, source, quiet=True), None)
 
 

@@ -111,7 +111,7 @@ def _reported(model: Any, training: Data, out: str, made: ReportOptions, **other
     renamed = {"date": options.pop("made_on"), "random_state": options.pop("seed")}
     renamed["top"] = top_of(options.pop("top"))
     renamed["format"] = "card" if options.pop("card") else "html"
-    X, apart = training.X, list(training.sensitive)
+    X, apart = training.X, list(training.roles.sensitive)
     # The model gets the columns as it had them at fit.
     if hasattr(model, "_fitted") and model._fitted.design.separate:
         others["sensitive_features"], X = X.select(apart), X.drop_columns(apart)

@@ -61,16 +61,10 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
     return Data(
         origin=name,
         X=source,
-        y=None,
-        weight=None,
-        offset=None,
-        exposure=None,
-        response=roles.target[0],
-        sensitive=roles.sensitive,
+        roles=roles,
         family=family,
         reason=reason,
         columns=columns,
-        controls=roles.controls,
         remarks=(f"Read batch by batch: {source.n_rows:,} rows.",),
     )
 

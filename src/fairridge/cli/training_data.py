@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
@@ -28,22 +28,17 @@ class Data:
     """What a model is fitted to."""
 
     origin: str  # where it comes from, with a fingerprint
-    # Predictors with sensitive attributes, and the response; for rows that are not in memory
-    # a source of them, and None (pyarrow Table, and array or Table).
+    # Predictors with sensitive attributes (pyarrow Table), or a source of rows not in memory.
     X: Any
-    y: Any
-    # Of every row (array or None).
-    weight: Any
-    offset: Any
-    exposure: Any
-    response: str  # name of the response
-    sensitive: tuple[str, ...]  # names of sensitive attributes
+    roles: ColumnRoles
     # The family, and why it was chosen.
     family: str
     reason: str
     columns: Columns  # what the user says about columns
-    controls: tuple[str, ...]  # names of predictors that may explain differences
     remarks: tuple[str, ...]  # what the user should know
+    y: Any = None  # the response (array or Table); a source has it
+    # Arguments of `fit` beside X and y: weights, offsets and exposures (arrays) of rows.
+    options: Mapping[str, Any] = field(default_factory=dict)
     # How many columns X has once levels are written out; None if that is not known.
     encoded: int | None = None
     styles: tuple[TextStyle, ...] = ()  # how columns were written
@@ -53,18 +48,15 @@ class Data:
         """How columns were written, for another file of the same columns."""
         return Kinds(styles={style.name: style for style in self.styles})
 
+    @property
+    def response(self) -> str:
+        """The name of the response."""
+        return self.roles.target[0]
+
     def filter(self, chosen: Any) -> Data:
         """Return some of the rows."""
-        weight, offset, exposure = (
-            None if values is None else values.filter(chosen) for values in self.options.values()
-        )
-        X, y = self.X.filter(chosen), self.y.filter(chosen)
-        return replace(self, X=X, y=y, weight=weight, offset=offset, exposure=exposure)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments of `fit` beside X and y."""
-        return {"sample_weight": self.weight, "offset": self.offset, "exposure": self.exposure}
+        options = {name: values.filter(chosen) for name, values in self.options.items()}
+        return replace(self, X=self.X.filter(chosen), y=self.y.filter(chosen), options=options)
 
 
 def make_model(data: Data, options: ModelOptions) -> Any:
@@ -79,10 +71,10 @@ def make_model(data: Data, options: ModelOptions) -> Any:
     parameters: dict[str, Any] = vars(options) | {
         "unfairness": bound_of(options.unfairness),
         # A source of rows knows its sensitive attributes itself.
-        "sensitive": None if streamed else list(data.sensitive),
+        "sensitive": None if streamed else list(data.roles.sensitive),
         "predictor_penalty": predictor_penalty_of(options.predictor_penalty),
         "class_weight": class_weight_of(options.class_weight),
-        "controls": list(data.controls) or None,
+        "controls": list(data.roles.controls) or None,
         "min_frequency": columns.min_frequency,
         "base": base_of(columns.base),
         "missing": columns.missing,
@@ -110,12 +102,13 @@ def make_model(data: Data, options: ModelOptions) -> Any:
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which columns are what; others are weight, offset and exposure."""
+    """Which columns are what."""
 
     target: tuple[str, ...]
     sensitive: tuple[str, ...]
     predictors: tuple[str, ...]
-    others: tuple[str, ...]
+    # Weights, offsets and exposures, by the argument of `fit`.
+    others: Mapping[str, str]
     controls: tuple[str, ...]
 
 
@@ -133,11 +126,11 @@ def read_data(
     used = [name for name in source.columns if name in {*roles.sensitive, *roles.predictors}]
     for kind in ("categorical", "numeric", "date"):
         check_columns(getattr(said, kind), source, f"--{kind}")
-    every = [*used, *roles.target, *roles.others]
+    every = [*used, *roles.target, *roles.others.values()]
     kept = used if columns.missing == "level" else []
     table, remarks = _complete(source, every, columns.drop_missing, kept)
     csv = source.is_csv
-    table, notes, styles = typed(table, [*used, *roles.others], kinds, csv=csv)
+    table, notes, styles = typed(table, [*used, *roles.others.values()], kinds, csv=csv)
     # A date is an unlikely response, and a number of days an unlikely answer.
     table, more, others = typed(table, roles.target, kinds, dates=False, csv=csv)
     encoded = _encoded_columns(table, used, columns, roles)
@@ -147,15 +140,11 @@ def read_data(
         origin=source.fingerprint,
         X=table.select(used),
         y=_target(table, roles.target),
-        weight=None if columns.weight is None else table.column(columns.weight),
-        offset=None if columns.offset is None else table.column(columns.offset),
-        exposure=None if columns.exposure is None else table.column(columns.exposure),
-        response=roles.target[0],
-        sensitive=roles.sensitive,
+        options={argument: table.column(name) for argument, name in roles.others.items()},
+        roles=roles,
         family=family,
         reason=reason,
         columns=columns,
-        controls=roles.controls,
         remarks=(*remarks, *notes, *more),
         encoded=encoded,
         styles=(*styles, *others),
@@ -177,11 +166,10 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     if not sensitive:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
     check_columns(sensitive, source, "--sensitive")
-    extras = (columns.weight, columns.offset, columns.exposure)
-    others = tuple(name for name in extras if name is not None)
-    check_columns(others, source, "--weight, --offset or --exposure")
-    check_roles(target, sensitive, *extras)
-    chosen = _predictors(source, columns, (*target, *sensitive, *others))
+    others = columns.others
+    check_columns(tuple(others.values()), source, "--weight, --offset or --exposure")
+    check_roles(target, sensitive, others)
+    chosen = _predictors(source, columns, (*target, *sensitive, *others.values()))
     controls = names(columns.controls, "--controls")
     check_columns(controls, source, "--controls")
     for name in controls:
@@ -201,18 +189,14 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
 def check_roles(
     target: Sequence[str],
     sensitive: Sequence[str],
-    weight: str | None,
-    offset: str | None,
-    exposure: str | None,
+    others: Mapping[str, str],
 ) -> None:
     """Raise if a column has two roles."""
     roles = (
         ("the response", target[:1]),
         ("the event", target[1:]),
         ("sensitive", sensitive),
-        ("the weight", () if weight is None else (weight,)),
-        ("the offset", () if offset is None else (offset,)),
-        ("the exposure", () if exposure is None else (exposure,)),
+        *((f"the {role.removeprefix('sample_')}", [name]) for role, name in others.items()),
     )
     known: dict[str, str] = {}
     for role, columns in roles:
