@@ -116,11 +116,14 @@ def listed(values: Iterable[Any], most: int = 5, write: Callable[[Any], str] = r
     return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a wrong one was probably meant to be, if there is one."""
-    by_lower = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), by_lower, n=1)
-    return by_lower[close[0]] if close else None
+def meant(name: Any, known: Iterable[Any]) -> str:
+    """Ask whether a wrong name was meant to be one of those known, or list these."""
+    texts = list(map(str, known))
+    plain, asked = [text.casefold() for text in texts], str(name).casefold()
+    close = get_close_matches(asked, plain, n=1) + [t for t in plain if t.startswith(asked)]
+    if close:
+        return f"Did you mean {texts[plain.index(close[0])]!r}?"
+    return f"There are {listed(texts, 20, str)}."
 
 
 def check_option(name: str, value: Any, options: tuple[str, ...]) -> None:

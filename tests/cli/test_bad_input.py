@@ -32,9 +32,9 @@ COMMANDS = {
     "fit builtin:nope": ("nope", "german_credit"),
     "fit 'none-*.parquet' -y y -s s": ("none-*.parquet",),
     "fit builtin:rossi --stream": ("--stream",),
-    "fit ok.csv -y Y -s s": ("'Y'", "did you mean 'y'"),
+    "fit ok.csv -y Y -s s": ("'Y'", "Did you mean 'y'"),
     "fit ok.csv -y nope -s s": ("'nope'", "y, s, x"),
-    "fit ok.csv -y yy -s s": ("'yy'", "did you mean 'y'"),
+    "fit ok.csv -y yy -s s": ("'yy'", "Did you mean 'y'"),
     "fit ok.csv -y y -s nope": ("'nope'", "--sensitive"),
     "fit ok.csv -y y -s s --weight nope": ("'nope'",),
     "fit ok.csv -s s": ("--response NAME",),
@@ -377,5 +377,5 @@ def test_a_wrong_name_is_answered_with_the_one_that_was_meant(run, shop):
     wide.to_csv("wide.csv", index=False)
     shown = run("fit", "wide.csv", "-y", "Credit_rsik", "-s", "sex")
     assert shown.code == 2
-    assert "did you mean 'Credit_risk'?" in shown.error
+    assert "Did you mean 'Credit_risk'?" in shown.error
     assert "more_1" not in shown.error

@@ -86,7 +86,9 @@ def test_a_column_stands_for_all_its_levels(people):
     assert found.wald_test("region") == by_column
     both = found.wald_test(["region", LONG])
     assert both == found.wald_test(["region[south]", "region[west]", LONG])
-    with pytest.raises(ValueError, match="'regio' given"):
+    with pytest.raises(
+        ValueError, match=r"no coefficient 'regio'. Did you mean 'region\[south\]'\?"
+    ):
         found.wald_test(["regio"])
 
 

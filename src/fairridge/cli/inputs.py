@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fairridge.arguments import listed, meant
+from fairridge.arguments import meant
 from fairridge.cli.errors import BadInputError, naming
 
 BUILTIN = "builtin:"
@@ -101,11 +101,9 @@ def repeated(columns: Sequence[str]) -> str | None:
 def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
     """Raise unless the table has these columns."""
     for name in wanted:
-        if name in source.columns:
-            continue
-        close = meant(name, source.columns)
-        hint = f"did you mean {close!r}?" if close else f"it has {listed(source.columns, 20, str)}."
-        raise BadInputError(f"{source.name} has no column {name!r} ({option}); {hint}")
+        if name not in source.columns:
+            hint = meant(name, source.columns)
+            raise BadInputError(f"{source.name} has no column {name!r} ({option}). {hint}")
 
 
 def _builtin(name: str) -> Source:

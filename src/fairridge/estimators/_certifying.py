@@ -53,6 +53,7 @@ def set_aside(model: Any, training: Training) -> Training:
         engine=training.engine_on(kept),
         n_rows=len(kept),
         held_out=training.engine_on(held_out),
+        kept=kept if isinstance(training.kept, slice) else training.kept[kept],
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fairridge._typing import Floats, TableLike, VectorLike
@@ -18,7 +17,6 @@ from fairridge.data import (
     joined_offsets,
     read_offset,
     require_offsets,
-    weights,
 )
 from fairridge.data.table import labels
 from fairridge.engines import (
@@ -111,17 +109,22 @@ def inference(
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
     with threads_for_passes(training.engine, training.response.family):
         problem = settings._problem_on(engine, training.response)
-        if clusters is not None and not isinstance(X, RowSource):
-            clusters = _clusters(clusters, X, sample_weight)
+        rows = None
+        if in_memory(training.engine):
+            n = as_table(X, sparse=True, devices=True).shape[0]
+            rows = np.arange(n)[training.kept][_not_isolated(problem)], n
+            if clusters is not None:
+                clusters = labels(clusters, n, "clusters", rows[0])
         return inference_on(
             self,
             training,
             problem,
             covariance=covariance,
-            clusters=_of_kept(clusters, problem),
+            clusters=clusters,
             frequency=frequency,
             products=products,
             known=engine is not training.engine,
+            rows=rows,
         )
 
 
@@ -378,17 +381,10 @@ def _order(model: Any) -> Any:
     return len(design.encoded_names) - len(reads.encoded_names) + reads.input_order
 
 
-def _clusters(values: Any, X: Any, sample_weight: Any) -> NDArray[Any]:
-    """Read the labels of clusters of the rows that have a positive weight."""
-    n = as_table(X, sparse=True, devices=True).shape[0]
-    weight = weights(sample_weight, n)
-    return labels(values, n, "clusters", slice(None) if weight is None else weight > 0.0)
-
-
-def _of_kept(clusters: Any, problem: PenalizedProblem) -> Any:
-    """Leave out the labels of rows that are isolated."""
+def _not_isolated(problem: PenalizedProblem) -> Any:
+    """Return which rows a model is fitted to, isolated ones left out."""
     isolation = problem.isolation
-    if clusters is None or isolation is None or not in_memory(isolation.all_rows):
-        return clusters
-    rows, levels = isolation.all_rows.rows, tuple(isolated.level for isolated in isolation.levels)
-    return clusters[~rows.in_any(levels)] if len(clusters) == rows.n_rows else clusters
+    if isolation is None or not in_memory(isolation.all_rows):
+        return slice(None)
+    levels = tuple(isolated.level for isolated in isolation.levels)
+    return ~isolation.all_rows.rows.in_any(levels)

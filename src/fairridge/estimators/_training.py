@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -58,6 +58,7 @@ class Training:
     # them anew.
     unmapped: Rows | None = None
     held_out: Engine | None = None  # rows that are kept from the fit, to test models on
+    kept: Any = field(default_factory=partial(slice, None))  # which rows of the input these are
     # Which of "offset" and "exposure" the rows came with, unless it cancels.
     offsets: tuple[str, ...] = ()
 
@@ -410,7 +411,8 @@ def _read_rows(
         design = design.with_maps(pieces, inputs.weight, model.sensitive_map, model.predictor_map)
         rows = rows.with_columns(*design.map(pieces), design.encoded_names)
     engine = engine_of(rows, response.family)
-    return Training(design, engine, response, n, inputs.table.backend, unmapped)
+    backend = inputs.table.backend
+    return Training(design, engine, response, n, backend, unmapped, kept=inputs.keep)
 
 
 def _check_sparse(model: FairModel) -> None:

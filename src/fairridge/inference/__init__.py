@@ -22,7 +22,7 @@ from fairridge.inference.certify import (
     require_share,
 )
 from fairridge.inference.description import Description
-from fairridge.inference.estimates import Estimates, Interval, WaldTest
+from fairridge.inference.estimates import Contrast, Estimates, Interval, WaldTest
 from fairridge.inference.federated import RowProducts, products_of
 from fairridge.inference.pooling import PooledInference, pool
 from fairridge.inference.posterior import MAX_KEPT_COLUMNS, posterior_covariance
@@ -35,6 +35,7 @@ __all__ = [
     "Analysis",
     "Certificate",
     "Certification",
+    "Contrast",
     "Description",
     "Estimates",
     "Inference",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_option
 from fairridge.data.table import labels
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
@@ -17,6 +17,7 @@ from fairridge.inference.estimates import Estimates
 from fairridge.inference.federated import RowProducts
 from fairridge.inference.few_rows import notes_on_few_rows, with_few_rows
 from fairridge.inference.influence import Branch
+from fairridge.inference.passes import row_terms
 from fairridge.inference.population import Population, bounds_predictors, fair_spread
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
@@ -48,6 +49,7 @@ def inference_of(
     products: RowProducts | None = None,
     known: bool = False,
     read: Any = None,
+    rows: tuple[Integers, int] | None = None,
 ) -> Inference:
     """Estimate the covariance of a fair model, in one more pass over its rows.
 
@@ -85,6 +87,8 @@ def inference_of(
         influences then show whether the rows are the same.
     read : callable, optional
         How new rows are read; see `Predictor`.
+    rows : tuple of ndarray of int and int, optional
+        Which rows of the input the problem has, and how many there are, for `influence()`.
     """
     analysis = Analysis(problem, solution, description)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
@@ -115,7 +119,31 @@ def inference_of(
     if order is not None:
         of_raw = of_raw.take(_places(order, analysis))
     predictor = None if read is None else _predictor(read, analysis, labels)
-    return Inference(of_raw, of_fair, estimated, population, facts, backend, predictor)
+    each = None if rows is None else _InfluenceOfRows(analysis, *rows, order, of_raw.isolated)
+    return Inference(of_raw, of_fair, estimated, population, facts, backend, predictor, each)
+
+
+@dataclass(frozen=True)
+class _InfluenceOfRows:
+    """What each row adds to each raw coefficient."""
+
+    analysis: Analysis
+    places: Integers  # which of the rows of the input the model was fitted to
+    n_rows: int  # number of rows of the input
+    order: Integers | None  # of the columns, as reported
+    isolated: Booleans | None  # coefficients without a standard error, as reported
+
+    def __call__(self) -> Floats:
+        analysis, engine = self.analysis, self.analysis.fit.engine
+        terms = row_terms(engine, analysis.family, analysis.rows_of(analysis.branch))
+        raw = (terms @ analysis.maps(analysis.branch)[0])[:, _reported(analysis)]
+        if self.order is not None:
+            raw = raw[:, _places(self.order, analysis)]
+        out = np.zeros((self.n_rows, raw.shape[1]))
+        out[self.places] = engine.weights[:, None] / analysis.basis.weight * raw
+        if self.isolated is not None:
+            out[:, self.isolated] = np.nan
+        return out
 
 
 def _predictor(read: Any, analysis: Analysis, labels: Sequence[str] | None) -> Predictor:
@@ -181,14 +209,19 @@ def _estimates(
     analysis: Analysis, terms: tuple[str, ...], raw: Floats, fair: Floats
 ) -> tuple[Estimates, Estimates]:
     """Put names to raw and fair coefficients, with λ beside the latter if the bound binds."""
-    values, kept = _values(analysis), np.ones(analysis.state.theta.shape[1], dtype=bool)
-    kept[0] = analysis.family.has_intercept  # one that cancels is not reported
-    kept = np.tile(kept, _classes(analysis))
+    values, kept = _values(analysis), _reported(analysis)
     first = Estimates(terms, values[0][kept], raw[np.ix_(kept, kept)])
     binds = analysis.regime == "bound"
     kept = np.append(kept, binds)
     terms = (*terms, "(lambda)") if binds else terms
     return first, Estimates(terms, values[1][kept], fair[np.ix_(kept, kept)])
+
+
+def _reported(analysis: Analysis) -> Booleans:
+    """Return which coefficients are reported, class by class: an intercept that cancels is not."""
+    kept = np.ones(analysis.state.theta.shape[1], dtype=bool)
+    kept[0] = analysis.family.has_intercept
+    return np.tile(kept, _classes(analysis))
 
 
 def _values(analysis: Analysis) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,10 @@ import numpy as np
 from scipy.stats import chi2, f, norm, t
 
 from fairridge._typing import Booleans, Floats, Integers
+from fairridge.arguments import check_finite, meant
+
+# Share of the largest variance of combinations of coefficients, below which one is rounding.
+MIN_VARIANCE_SHARE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,14 @@ class Interval:
     lower: float
     upper: float
     confidence: float
+
+
+@dataclass(frozen=True)
+class Contrast(Interval):
+    """A combination of coefficients with an interval, and a test that it is zero."""
+
+    standard_error: float
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -88,16 +100,8 @@ class Estimates:
 
     def wald(self, names: Sequence[str], df: float | None) -> WaldTest:
         """Test whether all named estimates are zero in the population."""
-        unknown = [name for name in names if name not in self.names]
-        if unknown or not names:
-            raise ValueError(
-                f"name coefficients to test; {', '.join(map(repr, unknown)) or 'none'} given, "
-                f"known are {', '.join(map(repr, self.names))}."
-            )
-        places = [self.names.index(name) for name in dict.fromkeys(names)]
+        places = self._places("wald_test", list(dict.fromkeys(names)))
         errors = self.standard_errors[places]
-        if np.isnan(errors).any():
-            raise ValueError("coefficients of isolated levels cannot be tested.")
         places = [k for k, error in zip(places, errors, strict=True) if error > 0.0]
         if not places:
             raise ValueError("these coefficients are fixed at zero: there is nothing to test.")
@@ -106,7 +110,7 @@ class Estimates:
         sizes, vectors = np.linalg.eigh(
             self.covariance[np.ix_(places, places)] / np.outer(errors, errors)
         )
-        kept = sizes > 1e-10 * sizes[-1]
+        kept = sizes > MIN_VARIANCE_SHARE * sizes[-1]
         parts = (self.estimate[places] / errors) @ vectors[:, kept] / np.sqrt(sizes[kept])
         total, count = float(parts @ parts), int(kept.sum())
         if self.df is not None:
@@ -115,6 +119,41 @@ class Estimates:
         if df is None:
             return WaldTest(total, count, None, float(chi2.sf(total, count)))
         return WaldTest(total / count, count, df, float(f.sf(total / count, count, df)))
+
+    def contrast(
+        self, weights: Mapping[str, float], confidence: float, df: float | None
+    ) -> Contrast:
+        """Return a combination of estimates, each times its weight."""
+        places = self._places("contrast", list(weights))
+        factors = np.array([check_finite(f"weights[{name!r}]", weights[name]) for name in weights])
+        variance = float(factors @ self.covariance[np.ix_(places, places)] @ factors)
+        each = factors**2 * self.covariance[places, places]
+        if variance <= MIN_VARIANCE_SHARE * each.sum():
+            raise ValueError("contrast: this combination is fixed, so there is nothing to test.")
+        if self.df is not None:
+            df = float(self.df[places][each > 0.0].min())
+        value, error = float(factors @ self.estimate[places]), variance**0.5
+        half = quantile(confidence, df) * error
+        tested = float(p_value(np.array(value / error), df))
+        return Contrast(value, value - half, value + half, confidence, error, tested)
+
+    def _places(self, use: str, names: list[str]) -> list[int]:
+        """Return where named estimates stand; refuse what has no standard error."""
+        if not names:
+            raise ValueError(f"{use}: name at least one coefficient, such as {self.names[-1]!r}.")
+        for name in names:
+            if name not in self.names:
+                raise ValueError(
+                    f"{use}: there is no coefficient {name!r}. {meant(name, self.names)}"
+                )
+        places = [self.names.index(name) for name in names]
+        without = np.isnan(self.standard_errors[places])
+        if without.any():
+            name = names[int(without.argmax())]
+            raise ValueError(
+                f"{use}: {name!r} cannot be tested: its level is isolated, so it has no error."
+            )
+        return places
 
 
 def quantile(confidence: float, df: Any) -> Any:

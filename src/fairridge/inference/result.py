@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,13 @@ from scipy.stats import norm
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import joined_offsets, make_frame
-from fairridge.inference.estimates import Estimates, Interval, WaldTest, quantile
+from fairridge.inference.estimates import (
+    Contrast,
+    Estimates,
+    Interval,
+    WaldTest,
+    quantile,
+)
 from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor, predicted_columns
 from fairridge.tables import Column, Table, Tabular, numbers
@@ -72,6 +78,8 @@ class Inference(Tabular):
         The frame library of the input.
     predictor : Predictor or None
         How the model predicts new rows.
+    influences : callable or None
+        Computes `influence()`; it holds the rows, so files leave it out.
 
     See Also
     --------
@@ -105,6 +113,10 @@ class Inference(Tabular):
     facts: Facts
     backend: Any = None
     predictor: Predictor | None = field(default=None, repr=False)
+    influences: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"influences": None}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -159,12 +171,7 @@ class Inference(Tabular):
 
     def _powers(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return a table of ratios."""
-        if not self.facts.ratio:
-            raise ValueError(
-                f"powers of e of the coefficients of this {self.facts.family} model are no ratios; "
-                "odds, rates and hazards have ratios: logistic models, models with a log link, and "
-                "Cox models."
-            )
+        self._require_ratios()
         # λ, the last of the fair table, is not a coefficient.
         terms = [k for k, term in enumerate(columns["term"]) if term != "(lambda)"]
         found: dict[str, Any] = {}
@@ -175,6 +182,14 @@ class Inference(Tabular):
             found[self.facts.ratio.replace(" ", "_") if name == "coefficient" else name] = power
         found["standard_error"] *= found[self.facts.ratio.replace(" ", "_")]
         return found
+
+    def _require_ratios(self) -> None:
+        if not self.facts.ratio:
+            raise ValueError(
+                f"powers of e of the coefficients of this {self.facts.family} model are no ratios; "
+                "odds, rates and hazards have ratios: logistic models, models with a log link, and "
+                "Cox models."
+            )
 
     def _columns(self, kind: Kind, confidence: float) -> dict[str, Any]:
         check_option("kind", kind, ("raw", "fair"))
@@ -266,6 +281,59 @@ class Inference(Tabular):
         """
         asked = [names] if isinstance(names, str) else names
         return self.raw.wald([term for name in asked for term in self._terms(name)], self.facts.df)
+
+    def contrast(
+        self, weights: Mapping[str, float], confidence: float = 0.95, *, exponentiate: bool = False
+    ) -> Contrast:
+        """Return a combination of raw coefficients, such as the sum of two.
+
+        Parameters
+        ----------
+        weights : mapping of str to float
+            By what to multiply each of some of `names`: ``{"sex[F]": 1, "sex[F] × race[B]": 1}``
+            is the sum of both, and ``{"race[B]": 1, "race[C]": -1}`` a difference.
+        confidence : float, default=0.95
+            Confidence of the interval.
+        exponentiate : bool, default=False
+            Whether to return the power of e, as in `to_frame`.
+
+        Returns
+        -------
+        Contrast
+            With `estimate`, `standard_error`, `lower`, `upper`, and the `p_value` of the
+            hypothesis that the combination is zero. Where few rows tell of a coefficient, the
+            interval has the degrees of freedom of the one with the fewest.
+        """
+        found = self.raw.contrast(weights, confidence, self.facts.df)
+        if not exponentiate:
+            return found
+        self._require_ratios()
+        with np.errstate(over="ignore"):
+            ratio, lower, upper = np.exp([found.estimate, found.lower, found.upper]).tolist()
+        error = ratio * found.standard_error
+        return replace(found, estimate=ratio, lower=lower, upper=upper, standard_error=error)
+
+    def influence(self) -> Floats:
+        """Return what each row adds to each coefficient, to first order.
+
+        That is the influence function of the whole fit, λ(r) and B included, times the row's
+        share of the weights. Without the row the coefficients are smaller by about as much. Each
+        column has a sum of zero, and of independent rows its sum of squares is the variance
+        "HC0".
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One row for each row of X and one column for each of `names`: zero for rows that the
+            model was not fitted to, such as those of weight zero, and NaN for coefficients
+            without a standard error.
+        """
+        if self.influences is None:
+            raise ValueError(
+                "Influences need the rows in memory: ask model.inference(X, y), with a frame or an "
+                "array, for them. Inferences from files have none."
+            )
+        return self.influences()
 
     def _terms(self, name: str) -> list[str]:
         """Return the coefficients that a name means: itself, or those of a column."""
