@@ -56,7 +56,9 @@ def exists(kind, definition, option, *_):
         return False
     if option == "each" and definition != "mean-parity":
         return False
-    if ("blind" in option or "controls" in option) and not definition.endswith("-parity"):
+    if "controls" in option and not definition.endswith("-parity"):
+        return False
+    if "blind" in option and definition in ("equality-of-opportunity", "individual"):
         return False
     if kind == "times" and definition == "mean-parity":
         return False

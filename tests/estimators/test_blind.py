@@ -252,12 +252,60 @@ def test_more_predictors_than_rows():
 # -------------------------------------------------------------------- refusals
 
 
+AMONG_CLASSES = ("mean-opportunity", "mean-odds")
+
+
+def among_classes(y, codes, means, S):
+    """R² of means on S among the rows of classes, with their numerators and variances added."""
+    explained = total = 0.0
+    for code, mean in zip(codes, means, strict=True):
+        rows = y == code
+        total += rows.mean() * mean[rows].var()
+        explained += rows.mean() * mean[rows].var() * r_squared(mean[rows], S[rows])
+    return explained / total
+
+
+@pytest.mark.parametrize(
+    ("family", "definition", "r"),
+    [
+        *((family, d, 0.01) for family in ("binomial", "multinomial") for d in AMONG_CLASSES),
+        # Odds of three classes have more equations than there are coefficients.
+        *(("binomial", d, 0.0) for d in AMONG_CLASSES),
+    ],
+)
+def test_means_among_the_rows_of_classes_meet_their_bound_without_s(rows, family, definition, r):
+    S, X, eta = rows
+    y = responses(eta)[family]
+    labels, codes = np.unique(y, return_inverse=True)
+    model = blind(family, r, definition=definition).fit(X, y, sensitive_features=S)
+    means, K = model.predict_proba(X), len(labels)
+    if definition == "mean-odds":
+        pairs = [(c, k) for c in range(K) for k in range(K)]
+    else:
+        pairs = [(1, 1)] if K == 2 else [(k, k) for k in range(K)]
+    found = among_classes(codes, [c for c, _ in pairs], [means[:, k] for _, k in pairs], S)
+    assert found == pytest.approx(model.unfairness_, abs=1e-8)
+    assert found == pytest.approx(r, abs=1e-6)
+    free = blind(family, 1.0, definition=definition).fit(X, y, sensitive_features=S)
+    assert free.unfairness_ > r
+    assert free.deviance_ < model.deviance_
+
+
+def test_a_path_of_blind_opportunity_has_the_models_of_fits(rows):
+    S, X, eta = rows
+    model = FairRidgeClassifier(definition="mean-opportunity", blind=True)
+    path = model.path(X, eta > 0, sensitive_features=S, unfairness=[0.0, 0.005, 0.02, 1.0])
+    for r in (0.0, 0.005, 0.02, 1.0):
+        fit = FairRidgeClassifier(r, definition="mean-opportunity", blind=True)
+        fit.fit(X, eta > 0, sensitive_features=S)
+        np.testing.assert_allclose(path.at(r).coef_, fit.coef_, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     "definition",
     [
         "equality-of-opportunity",
         "individual",
-        "mean-opportunity",
         fairridge.fairness.StatisticalParity(measure="deviance"),
         lambda fit: 0.0,
     ],

@@ -194,6 +194,7 @@ KINDS = {
     "opportunity": {"definition": "mean-opportunity"},
     "blind": {"blind": True},
     "blind means": {"blind": True, "definition": "mean-parity"},
+    "blind opportunity": {"blind": True, "definition": "mean-opportunity"},
     "controls": {"controls": ["skill"]},
 }
 

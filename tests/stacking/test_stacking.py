@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -189,6 +189,68 @@ def test_proxies_are_out_of_fold_regressions_of_s(wage):
     np.testing.assert_allclose(model.scores_[:, 0], cross_val_predict(proxy, Z, y, cv=folds))
     expected = cross_val_predict(proxy, Z, (X["sex"] == "m").astype(float), cv=folds)
     np.testing.assert_allclose(model.scores_[:, 1], expected)
+
+
+@pytest.mark.parametrize(
+    ("definition", "counted"), [("mean-opportunity", ["yes"]), ("mean-odds", ["no", "yes"])]
+)
+def test_proxies_of_opportunity_are_of_s_among_the_rows_of_a_class(wage, definition, counted):
+    X, y = wage
+    y = np.where(y > np.median(y), "yes", "no")
+    folds = KFold(3, shuffle=True, random_state=1)
+    linear = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"),
+        LinearRegression(),
+    )
+    learner = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"),
+        LogisticRegression(),
+    )
+    model = FairStackingClassifier(
+        learner, 0.001, definition=definition, sensitive="sex", blind=True, proxy=linear, cv=folds
+    ).fit(X, y)
+    male = (X["sex"] == "m").to_numpy().astype(float)
+    names = [f"expected sex[m] if {label}" for label in counted]
+    assert list(model.layer_inputs(X)["X"].columns)[1:] == names
+    for k, label in enumerate(counted, start=1):
+        among = y == label
+        target = among * (male - male[among].mean())
+        expected = cross_val_predict(linear, X.drop(columns="sex"), target, cv=folds)
+        np.testing.assert_allclose(model.scores_[:, k], expected, atol=1e-12)
+    assert model.unfairness_ <= 0.001 + 1e-8
+    again = model.path(X, y, unfairness=[0.001]).at(0.001)
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-6)
+
+
+def test_blind_opportunity_holds_for_new_people_where_parity_costs_more():
+    """People whose branch differs by sex, judged on rows that no learner has seen."""
+    rng = np.random.default_rng(3)
+    n = 12_000
+    male = rng.random(n) < 0.5
+    X = pd.DataFrame({"branch": rng.normal(size=n) + male, "skill": rng.normal(size=n)})
+    p = 1.0 / (1.0 + np.exp(-X["branch"] - X["skill"] + 0.5))
+    y, S = (rng.random(n) < p).to_numpy().astype(int), pd.DataFrame({"male": male.astype(float)})
+    new = np.arange(n) >= 4_000
+    trees = HistGradientBoostingClassifier(max_iter=20, random_state=0)
+    proxy = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+
+    def fitted(definition, r):
+        model = FairStackingClassifier(
+            trees, r, definition=definition, blind=True, proxy=proxy, cv=3, random_state=0
+        ).fit(X[~new], y[~new], sensitive_features=S[~new])
+        return model.predict_proba(X[new])[:, 1]
+
+    def gap(score):
+        among = y[new] == 1
+        selected = score > np.quantile(score, 0.5)
+        men = male[new]
+        return selected[among & men].mean() - selected[among & ~men].mean()
+
+    free, fair = fitted("mean-opportunity", 1.0), fitted("mean-opportunity", 0.0)
+    assert gap(free) > 0.2
+    assert abs(gap(fair)) < 0.25 * gap(free)
+    parity = fitted("mean-parity", 0.0)
+    assert roc_auc_score(y[new], fair) > roc_auc_score(y[new], parity) + 0.01
 
 
 @pytest.mark.slow

@@ -108,7 +108,7 @@ FIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         ("fit",),
-        {"blind": ("yes",), "definition": (*SHARES, *AMONG)},
+        {"blind": ("yes",), "definition": SHARES},
         ("definition=", "blind"),
         "these definitions read the coefficients of S",
     ),

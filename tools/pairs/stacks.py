@@ -57,7 +57,6 @@ CERTIFYING = ("auto", "out-of-fold")
 REFUSED: tuple[tuple[dict[str, Sequence[str]], str], ...] = (
     ({"exposure": ("given",), "response": ("two classes", "three classes", "numbers")}, "log link"),
     ({"definition": ("mean-opportunity",), "response": NUMBERS}, "is about rows of one class"),
-    ({"definition": ("mean-opportunity",), "blind": ("yes",)}, "needs S to predict"),
     ({"definition": ("mean-opportunity",), "confidence": CERTIFYING}, "cannot be certified"),
     (
         {

@@ -107,6 +107,10 @@ class Definition(ABC):
         """Return which predicted means are bounded, for a definition of these."""
         raise TypeError(f"{self.name} does not bound predicted means.")
 
+    def counted_classes(self, family: Any, classes: Any) -> tuple[int, ...]:
+        """Return the codes of the classes among whose rows means count; empty for all rows."""
+        return ()
+
     def require(self, family: Family) -> None:  # noqa: B027
         """Raise for a family for which the definition has no meaning."""
 

@@ -50,9 +50,18 @@ class MeanShare(Definition):
         """Return the variance of predicted means."""
         return "means"
 
+    @property
+    def for_blind(self) -> MeanShare:
+        """The same: means do not depend on how a model uses S."""
+        return self
+
     @abstractmethod
     def among(self, family: Any, classes: Any) -> Among | None:
         """Return the means that count, each with the class of its rows; None for all in all."""
+
+    def counted_classes(self, family: Any, classes: Any) -> tuple[int, ...]:
+        """Return the codes of the classes among whose rows means count; empty for all rows."""
+        return tuple(sorted({code for _, code in self.among(family, classes) or ()}))
 
     def means(self, fit: Fit, *, totals: bool = False) -> MeansOfRows:
         """Return which means are bounded and, if asked for, those that have totals to meet."""
@@ -135,11 +144,6 @@ class MeanParity(MeanShare, VarianceShare):
     name = "mean-parity"
     needs_only_moments = True
     per_attribute = True
-
-    @property
-    def for_blind(self) -> MeanParity:
-        """The same: means do not depend on how a model uses S."""
-        return self
 
     @property
     def given_controls(self) -> GivenControls:

@@ -63,7 +63,8 @@ class FairStacking(BaseEstimator):
     blind : bool, default=False
         Whether S is used at fit only. Learners then see X alone, and cross-fitted proxies
         m(x) = E[S | X = x] of every encoded column of S are further predictors of the
-        layer: without them a score could not be corrected.
+        layer: without them a score could not be corrected. If the bound is among the rows of
+        a class c, they are of 1(y = c)(S − E[S | y = c]).
     proxy : estimator, optional
         The regressor that learns these; boosted trees by default.
     interactions : bool, default=False

@@ -6,6 +6,9 @@ m = E[S | Z], because COV(f, S) = COV(f, m): f = f* − COV(f*, m) VAR(m)⁻¹ (
 For a bound R² ≤ r, f is in the span of 1, f* and m, too: what is not in it adds variance
 only, and stretching the part of f* that S does not explain adds it at a lower cost. So a
 layer that is linear in f* and m suffices; if Z contains S, m is S itself.
+
+Among the rows of a class c, COV(f, S | y = c) is a covariance of f with E[1(y = c)(S − s) | Z],
+s = E[S | y = c], so that these expectations take the place of m.
 """
 
 from __future__ import annotations

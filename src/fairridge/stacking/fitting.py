@@ -113,9 +113,11 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     }  # fmt: skip
     seen, weight = data.rows.seen, data.inputs.weight
     learners, proxies = learner_tasks(model, data, seed), []
+    labels = counted_labels(model, data.response)
     if model.blind:
         encoded: Any = data.rows.encoded
-        proxies = regressions(model, seen, data.columns.attribute_names, encoded, weight, seed)
+        targets = proxied(labels, data.y, weight, data.columns.attribute_names, encoded)
+        proxies = regressions(model, seen, *targets, weight, seed)
     fitted = [] if model.prefit else learners
     scores, deployed = cross_fit([*fitted, *proxies], seen, folds, **options)
     kept = np.arange(n)
@@ -137,7 +139,7 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
         for number in range(1, MAP_ROUNDS + 1):
             inputs = features.layer_inputs(rows, scores, mapped) | beside
             features, scores, mapped = _learn_map(
-                model, features, rows, (scores, mapped), inputs, number, seed
+                model, features, rows, (scores, mapped), inputs, number, seed, labels
             )
     inputs = features.layer_inputs(rows, scores, mapped) | beside
     return Crossfit(features, data.given[kept], scores, mapped, inputs, data.response)
@@ -205,6 +207,34 @@ def named_learners(estimators: Any) -> list[tuple[str, Any]]:
     return named
 
 
+def counted_labels(model: Any, response: Response) -> tuple[Any, ...]:
+    """Return the classes among whose rows the bound is; empty if it is among all rows."""
+    classes = response.classes
+    codes = model._layer()._bounded.counted_classes(response.family, classes)
+    return () if classes is None else tuple(classes[code] for code in codes)
+
+
+def proxied(
+    labels: Sequence[Any], y: NDArray[Any], weight: Any, names: Sequence[str], columns: Floats
+) -> tuple[list[str], Floats]:
+    """Return what a blind layer needs the expectation of, given what learners see, by name.
+
+    That is S, or, if the bound is among the rows of some classes, for each of them
+
+        1(y = c)(S − E[S | y = c]),
+
+    because COV(f, S | y = c) P(y = c) is the expectation of its product with f.
+    """
+    if not labels:
+        return list(names), columns
+    made = []
+    for label in labels:
+        among = y == label
+        mean = np.average(columns[among], axis=0, weights=None if weight is None else weight[among])
+        made.append(among[:, None] * (columns - mean))
+    return [f"{name} if {label}" for label in labels for name in names], np.hstack(made)
+
+
 def regressions(
     model: Any,
     table: Table,
@@ -233,6 +263,7 @@ def _learn_map(
     inputs: dict[str, Any],
     number: int,
     seed: int,
+    labels: Sequence[Any],
 ) -> tuple[Features, Floats, Floats]:
     """Add E[μ | S] to S, μ the predictions of the layer with the S so far.
 
@@ -258,7 +289,8 @@ def _learn_map(
     scores, proxies = made[0], features.proxies
     if model.blind:
         again = [name for task in tasks for name in task.names]
-        tasks = regressions(model, rows.seen, again, mapped, weight, seed)
+        targets = proxied(labels, inputs["y"], weight, again, mapped)
+        tasks = regressions(model, rows.seen, *targets, weight, seed)
         more, deployed = cross_fit(tasks, rows.seen, folds, **options)
         scores, proxies = np.hstack([scores, more]), (*proxies, *deployed)
     features = replace(features, maps=(*features.maps, *maps), proxies=proxies)
