@@ -435,7 +435,7 @@ class FairRidge(LinearModel):
     blind : bool, default=False
         Whether S is used at fit only. The model then is one of X alone,
         min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
-        linear predictor on S for every family; "mean-parity" works as well.
+        linear predictor on S for every family; bounds on means work as well.
     controls : str, int or list of these, optional
         Columns of X, by name or position, that may explain differences: the
         bound on "statistical-parity" or "mean-parity" is on what S explains
