@@ -34,6 +34,9 @@ from fairridge.metrics.selection import check_top, select, two_rules
 
 # The threshold of rules that say none.
 DEFAULT_THRESHOLD = 0.5
+# Skewness of the mean of a group beyond which it is not normal enough for a test: more than 25 g²
+# rows are needed, g being the skewness of the rows (Cochran 1977, Sampling Techniques, 2.15).
+MOST_SKEWNESS = 0.2
 # Times as many rows as there are, beyond which a rule is not within reach.
 MAX_ROWS_FACTOR = 1e6
 
@@ -166,6 +169,8 @@ class Compared:
     rows_needed : int or None
         Rows of the group for which the same value would pass, if all groups grow alike; None if
         the value itself breaks the rule.
+    skewed : bool
+        Whether scores are so skewed that means of so few rows cannot be tested.
 
     See Also
     --------
@@ -193,12 +198,15 @@ class Compared:
     high: float
     p_value: float
     rows_needed: int | None
+    skewed: bool = False
 
     def __str__(self) -> str:
+        tested = f"p = {self.p_value:.3g}"
+        if self.skewed:
+            tested = "not tested, as scores are too skewed for means of so few rows"
         text = (
             f"{self.attribute} = {self.group} ({self.n_rows:,} rows) against {self.other} "
-            f"({self.n_other:,}): {self.value:.3f} ({self.low:.3f} to {self.high:.3f}), "
-            f"p = {self.p_value:.3g}"
+            f"({self.n_other:,}): {self.value:.3f} ({self.low:.3f} to {self.high:.3f}), {tested}"
         )
         if self.rows_needed is not None and self.rows_needed <= self.n_rows:
             return text
@@ -264,6 +272,10 @@ class Rule(ABC):
     @abstractmethod
     def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return the ends of an interval of the measure, each wrong with probability `level`."""
+
+    def too_skewed(self, first: Group, second: Group) -> bool:
+        """Return whether a rule on means cannot test these two."""
+        return False
 
     def all_parts(self, rows: JudgedRows) -> list[list[Group]]:
         """Return all groups of every attribute."""
@@ -342,6 +354,7 @@ class Rule(ABC):
             *self.limits(first, second, level),
             self.test(first, second),
             None if times is None else int(np.ceil(first.n_rows * times)),
+            self.too_skewed(first, second),
         )
 
     def _times_needed(self, first: Group, second: Group, level: float) -> float | None:
@@ -546,7 +559,8 @@ class OddsGap(OpportunityGap):
 class MeanGap(_Gap):
     """Mean scores of any two groups differ by at most `maximum`, in units of the score.
 
-    Every pair has Welch's test.
+    Every pair has Welch's test, which needs 25 g² rows of a group whose scores have the
+    skewness g: fewer do not pass.
 
     Parameters
     ----------
@@ -563,6 +577,7 @@ class MeanGap(_Gap):
     References
     ----------
     .. [1] Welch (1947), The generalization of Student's problem, Biometrika 34, 28–35.
+    .. [2] Cochran (1977), Sampling Techniques, section 2.15.
 
     Examples
     --------
@@ -576,8 +591,14 @@ class MeanGap(_Gap):
         return rows.score, None
 
     def test(self, first: Group, second: Group) -> float:
-        """Test a difference by Welch's test."""
+        """Test a difference by Welch's test; 1 where the scores are too skewed for it."""
+        if self.too_skewed(first, second):
+            return 1.0
         return mean_gap_p_value(first.mean, second.mean, self.maximum)
+
+    def too_skewed(self, first: Group, second: Group) -> bool:
+        """Return whether one has fewer than 25 g² rows."""
+        return any(abs(one.mean.skewness) > MOST_SKEWNESS for one in (first, second))
 
     def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return Welch's interval of a difference."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import norm, ttest_ind
+from scipy.stats import norm, skew, ttest_ind
 
 from fairridge.metrics import Estimate
 from fairridge.metrics.groups import Grouping
@@ -17,6 +17,7 @@ from fairridge.metrics.proportions import (
     ratio_limits,
     ratio_p_value,
     size_as_share,
+    with_more_rows,
 )
 from tests.zoo import LateModule
 
@@ -81,6 +82,20 @@ def test_means_are_welchs_test():
     theirs = side.pvalue / 2 if abs(gap) < 0.9 else 1 - side.pvalue / 2
     ours = mean_gap_p_value(part_of(a, np.ones(80)), part_of(b, np.ones(130)), 0.9)
     assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+def test_skewness_is_that_of_the_mean():
+    """g of the rows over √n, in the sample's unbiased cumulants; weights of 1 and 2 are no rows."""
+    values = np.random.default_rng(2).exponential(size=40)
+    part = part_of(values, np.full(40, 3.0))
+    assert part.skewness == pytest.approx(skew(values, bias=False) / np.sqrt(40))
+    assert with_more_rows(part, 4.0).skewness == pytest.approx(part.skewness / 2.0)
+    weight = np.repeat([1.0, 2.0], 20)
+    cubes = weight**3 @ (values - np.average(values, weights=weight)) ** 3
+    uneven = part_of(values, weight)
+    third = cubes / weight.sum() ** 3 / uneven.error**3
+    n = uneven.size
+    assert uneven.skewness == pytest.approx(third * n**2 / (n - 1.0) / (n - 2.0))
 
 
 def test_weighted_rows_count_with_their_effective_number():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import skew
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -125,6 +126,24 @@ def test_none_may_pass(rows):
     assert (found.granted, found.unfairness, found.model) == (False, None, None)
     assert len(found.tested) == 1
     assert "no bound meets the rule" in str(found)
+
+
+def test_means_of_few_skewed_scores_do_not_pass():
+    """Welch's test of 30 such amounts at its boundary passes twice as often as promised."""
+    rng = np.random.default_rng(0)
+    n = np.array([600, 30])
+    group = Grouping("area", ("city", "village"), np.repeat([0, 1], n))
+    even, rule = rng.normal(5.0, 0.1, n.sum()), MeanGap(1.0)
+    assert rule.compared(JudgedRows(even, None, (group,), np.ones(n.sum())), 0.1).p_value < 1e-6
+    amounts = even.copy()
+    amounts[-30:] = 4.0 + rng.lognormal(-0.5, 1.0, 30)
+    (_, village), *_ = rule.parts(JudgedRows(amounts, None, (group,), np.ones(n.sum())))
+    found = rule.compared(JudgedRows(amounts, None, (group,), np.ones(n.sum())), 0.1)
+    needed = 25.0 * skew(amounts[-30:], bias=False) ** 2
+    assert (found.p_value, found.skewed, village.n_rows) == (1.0, True, 30)
+    rows_of_village = found.rows_needed * (30 / found.n_rows)
+    assert needed <= rows_of_village <= 1.05 * needed + 1.0
+    assert "scores are too skewed for means of so few rows" in str(found)
 
 
 @pytest.mark.slow

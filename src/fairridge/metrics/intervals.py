@@ -26,6 +26,8 @@ class Estimate:
         Effective number of rows that it comes from, if it is of one group.
     error : float
         Its standard error, if it is the mean of one group.
+    skewness : float
+        That of the mean of one group, which is g/√n if g is the skewness of its n rows.
     """
 
     value: float = NAN
@@ -33,6 +35,7 @@ class Estimate:
     high: float = NAN
     size: float = NAN
     error: float = NAN
+    skewness: float = NAN
 
     def flat(self, name: str) -> dict[str, float]:
         """Return the value and the ends by name, for a row of a table."""

@@ -36,23 +36,38 @@ from fairridge.metrics.intervals import Estimate
 def judged_estimates(
     groupings: Sequence[Grouping], weight: Floats, values: Floats
 ) -> tuple[GroupTable, list[Estimate]]:
-    """Return the mean of every group, with Kish's number of rows and the sandwich error."""
+    """Return the mean of every group: Kish's number of rows, the sandwich error, skewness."""
     unit = weight / weight.max(initial=1.0)
     table, squared = (GroupTable.of(groupings, w, values) for w in (unit, unit**2))
     about_mean = squared.squares + squared.weights * (squared.means - table.means) ** 2
     n = table.sizes
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(about_mean[0]) / table.weights * np.sqrt(n / (n - 1.0))
-    columns = (column.tolist() for column in (table.means[0], n, error))
+        cubes = _cubes(groupings, unit, values, table) / (table.weights * error) ** 3
+        skewness = cubes * n**2 / ((n - 1.0) * (n - 2.0))
+    columns = (column.tolist() for column in (table.means[0], n, error, skewness))
+    names = ("value", "size", "error", "skewness")
     rows = zip(*columns, strict=True)
-    return table, [Estimate(mean, size=size, error=each) for mean, size, each in rows]
+    return table, [Estimate(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def _cubes(
+    groupings: Sequence[Grouping], weight: Floats, values: Floats, table: GroupTable
+) -> Floats:
+    """Return Σ (w (v − mean))³ of every group."""
+    found = []
+    for grouping, own in zip(groupings, table.places, strict=True):
+        apart = weight * (values - table.means[0, own].take(grouping.codes))
+        found.append(np.bincount(grouping.codes, apart**3, len(grouping.labels)))
+    return np.concatenate(found)
 
 
 def with_more_rows(group: Estimate, factor: float) -> Estimate:
     """Return the same values in so many times as many rows."""
     n = group.size
     error = group.error * float(np.sqrt((n - 1.0) / (factor * n - 1.0)))
-    return replace(group, size=n * factor, error=error)
+    skewness = group.skewness / float(np.sqrt(factor))
+    return replace(group, size=n * factor, error=error, skewness=skewness)
 
 
 def size_as_share(group: Estimate) -> float:
