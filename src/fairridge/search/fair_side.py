@@ -68,8 +68,8 @@ class FairSide:
         for side in (fair, free):
             if side.point.separated:
                 return Found(side.lambda_, side.point)
-        if free.share <= self.r:
-            return Found(0.0, self.search.at_penalty(0.0, free.point))
+        if free.share <= self.r:  # a minimum of its own, which no λ leads away from
+            return Found(free.lambda_, self.search.at_penalty(free.lambda_, free.point))
         return self._between(fair, free)
 
     def _between(self, fair: Side, free: Side) -> Found:

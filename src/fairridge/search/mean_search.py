@@ -27,6 +27,7 @@ from fairridge.search.driver import STIFF, BoundDescent, BoundSearch, Found, Pre
 from fairridge.search.penalized_glm import PenalizedGLM
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.newton import CONVERGENCE_TOLERANCE, LocalModel, Step, local_model
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE
 
 # Excess of a total over that of the response, relative to it, that is rounding.
 BALANCE_TOLERANCE = 1e-11
@@ -228,9 +229,15 @@ class MeanSearch(BoundSearch):
     @cached_property
     def typical(self) -> float:
         """The λ at which penalty and curvature balance at the null model."""
-        J = self.null.beside.jacobian
-        rate = float((J**2 / self.glm.typical_curvature).sum(axis=1).max(initial=0.0))
+        at = self.null.beside
+        rate, of_totals = self._rate(at.jacobian), self._rate(at.of_excess)
+        # Of controls alone S explains means to second order only, and that is rounding.
+        rate = rate if rate > CURVATURE_TOLERANCE * of_totals else of_totals
         return 0.5 / rate if rate > 0.0 else 1.0
+
+    def _rate(self, jacobian: Floats) -> float:
+        """Return how fast sums of the means respond, relative to the curvature of the deviance."""
+        return float((jacobian**2 / self.glm.typical_curvature).sum(axis=1).max(initial=0.0))
 
     def at_penalty(
         self,
@@ -349,8 +356,7 @@ class MeanSearch(BoundSearch):
 
     @cached_property
     def _stiff_totals(self) -> float:
-        G = self.null.beside.of_excess
-        rate = float((G**2 / self.glm.typical_curvature).sum(axis=1).max(initial=0.0))
+        rate = self._rate(self.null.beside.of_excess)
         return STIFF_TOTALS / rate if rate > 0.0 else 0.0
 
     def evaluated(self, before: Point, theta: Floats, order: int, step: Step | None) -> Point:

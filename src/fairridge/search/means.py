@@ -234,6 +234,8 @@ class MeanParityProblem(GLMProblem):
     def _attempts(self, search: MeanSearch, r: float) -> Iterator[Found | None]:
         """Start at the null model, then at the minimum under a given λ, and then follow minima."""
         yield search.find(r, self.settings.max_iter)
+        if self._is_met_freely(r):
+            yield Found(0.0, self.point(0.0))
         # A bound of zero may have no search that ends: half of what it may be missed by has one.
         fair_side = FairSide(search, max(r, 0.5 * self._slack))
         if r > 0.0:

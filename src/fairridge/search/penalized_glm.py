@@ -222,10 +222,15 @@ class PenalizedGLM:
             self.warm = warm
 
     def _nearest(self, lambda_: float) -> Point:
-        """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
-        known = ({} if self.warm is None else {self.typical: self.warm}) | self._points
-        if "restricted" in self.__dict__:
-            known[np.inf] = self.restricted
+        """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞.
+
+        At λ = 0 none: the model without a bound must not depend on the bound that asks for it.
+        """
+        known = {} if self.warm is None else {self.typical: self.warm}
+        if lambda_ > 0.0:
+            known |= self._points
+            if "restricted" in self.__dict__:
+                known[np.inf] = self.restricted
         if not known:
             return self._from_sample(lambda_) or self.start
         places = np.array([lambda_, *known])
