@@ -16,8 +16,7 @@ from fairridge.arguments import is_number, listed
 from fairridge.data import Table, as_table
 from fairridge.estimators._choosing import N_FOLDS
 from fairridge.estimators._responses import Inputs, Response
-from fairridge.families import Gaussian
-from fairridge.stacking.crossfit import Deployed, LearnerTask, cross_fit, folds_of
+from fairridge.stacking.crossfit import Deployed, Folds, LearnerTask, cross_fit, folds_of
 from fairridge.stacking.features import Features, LayerColumns, LayerRows
 from fairridge.stacking.learners import (
     PROBABILITY_MARGIN,
@@ -27,6 +26,7 @@ from fairridge.stacking.learners import (
     boosted_trees,
     name_of,
     native,
+    trees_for,
 )
 
 LEARNED = "learned"
@@ -117,7 +117,7 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     if model.blind:
         encoded: Any = data.rows.encoded
         targets = proxied(labels, data.y, weight, data.columns.attribute_names, encoded)
-        proxies = regressions(model, seen, *targets, weight, seed)
+        proxies = regressions(model, seen, *targets, weight, folds, seed)
     fitted = [] if model.prefit else learners
     scores, deployed = cross_fit([*fitted, *proxies], seen, folds, **options)
     kept = np.arange(n)
@@ -241,12 +241,13 @@ def regressions(
     names: Sequence[str],
     targets: Floats,
     weight: Floats | None,
+    folds: Folds,
     seed: int,
 ) -> list[LearnerTask]:
     """Return one regression for every column of some targets."""
     proxy = model.proxy
     if proxy is None:
-        proxy = boosted_trees(table, Gaussian(), seed)
+        proxy = trees_for(table, targets, weight, folds[0], seed)
     scorer = MeanScores("identity")
     scorer.check(proxy)
     return [
@@ -284,13 +285,13 @@ def _learn_map(
     }  # fmt: skip
     table = as_table(rows.encoded)
     titles = [f"{name} by S, round {number}" for name in names]
-    tasks = regressions(model, table, titles, means, weight, seed)
+    tasks = regressions(model, table, titles, means, weight, folds, seed)
     mapped, maps = cross_fit(tasks, table, folds, **options)
     scores, proxies = made[0], features.proxies
     if model.blind:
         again = [name for task in tasks for name in task.names]
         targets = proxied(labels, inputs["y"], weight, again, mapped)
-        tasks = regressions(model, rows.seen, *targets, weight, seed)
+        tasks = regressions(model, rows.seen, *targets, weight, folds, seed)
         more, deployed = cross_fit(tasks, rows.seen, folds, **options)
         scores, proxies = np.hstack([scores, more]), (*proxies, *deployed)
     features = replace(features, maps=(*features.maps, *maps), proxies=proxies)
