@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
@@ -189,6 +190,48 @@ def test_proxies_are_out_of_fold_regressions_of_s(wage):
     np.testing.assert_allclose(model.scores_[:, 0], cross_val_predict(proxy, Z, y, cv=folds))
     expected = cross_val_predict(proxy, Z, (X["sex"] == "m").astype(float), cv=folds)
     np.testing.assert_allclose(model.scores_[:, 1], expected)
+
+
+def test_text_reaches_trees_as_categories(hired):
+    X, y = hired
+    trees = HistGradientBoostingClassifier(max_iter=10, random_state=0)
+    options = {"unfairness": 0.05, "sensitive": "sex", "cv": 3, "random_state": 0}
+    as_text = FairStackingClassifier(trees, **options).fit(X, y)
+    typed = X.assign(town=X["town"].astype("category"))
+    as_categories = FairStackingClassifier(trees, **options).fit(typed, y)
+    np.testing.assert_allclose(as_text.scores_, as_categories.scores_)
+    unseen = X.head(3).assign(town=["elsewhere", None, "east"])
+    assert np.isfinite(as_text.predict_proba(unseen)).all()
+
+
+def test_errors_of_learners_name_the_step_and_columns_of_text(hired):
+    X, y = hired
+    options = {"sensitive": "sex", "cv": 2, "random_state": 0}
+    with pytest.raises(ValueError, match=r"learner LogisticRegression .*'town'.*an encoder"):
+        FairStackingClassifier(LogisticRegression(), **options).fit(X, y)
+    pipeline = make_pipeline(SimpleImputer(), TREE)
+    message = r"SimpleImputer → DecisionTreeClassifier cannot be fitted, in its step SimpleImputer"
+    with pytest.raises(ValueError, match=message):
+        FairStackingClassifier(pipeline, **options).fit(X, y)
+    numbers = X.drop(columns="town").assign(sex=(X["sex"] == "m") * 1.0)
+    with pytest.raises(ValueError, match=r"cannot be fitted: .*min_samples_leaf[^:]*$") as found:
+        FairStackingClassifier(DecisionTreeClassifier(min_samples_leaf=-1), **options).fit(
+            numbers, y
+        )
+    assert "Text is in" not in str(found.value)
+
+
+@pytest.mark.parametrize("kind", ["additive", "product"])
+def test_proxies_are_small_trees_unless_larger_ones_predict_better(kind):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(4_000, 4))
+    eta = Z @ [1.0, -1.0, 0.5, 0.0] if kind == "additive" else 4.0 * np.sign(Z[:, :3].prod(axis=1))
+    S = (rng.random(len(Z)) < 1.0 / (1.0 + np.exp(-eta))).astype(float)
+    model = FairStackingRegressor(LinearRegression(), blind=True, cv=2, random_state=0)
+    model.fit(Z, Z[:, 0] + rng.normal(size=len(Z)), sensitive_features=S)
+    assert model._features.proxies[0].learners[0][-1].max_iter == (
+        50 if kind == "additive" else 100
+    )
 
 
 @pytest.mark.parametrize(

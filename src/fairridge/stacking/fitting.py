@@ -27,6 +27,7 @@ from fairridge.stacking.learners import (
     name_of,
     native,
     trees_for,
+    with_categories,
 )
 
 LEARNED = "learned"
@@ -166,6 +167,8 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
         if model.prefit:
             check_is_fitted(learner)
             _require_columns(name, learner, seen)
+        else:
+            learner = with_categories(learner, seen)
         names = [f"score of {name}"]
         if classes is not None and len(classes) > 2:
             names = [f"score of {name}, {label}" for label in classes[1:]]

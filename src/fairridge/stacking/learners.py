@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from traceback import walk_tb
 from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fairridge._typing import Floats, Integers
+from fairridge.arguments import listed
 from fairridge.data import Levels, Table, as_table
 from fairridge.families import Family, Gaussian
 
@@ -78,7 +81,7 @@ def boosted_trees(table: Table, family: Family | None, random_state: int, **size
     **size : int
         Number of trees and of leaves, if not scikit-learn's.
     """
-    mask = [isinstance(table.column(k), Levels) for k in range(table.shape[1])]
+    mask = _categorical(table)
     # Beyond 10,000 rows scikit-learn would set a tenth of them aside, chosen by the seed, to
     # know when to stop: scores would be of fewer rows, and vary more.
     options: dict[str, Any] = {
@@ -90,6 +93,11 @@ def boosted_trees(table: Table, family: Family | None, random_state: int, **size
     # The mean that minimizes the poisson deviance is right for every family with this link.
     loss = "poisson" if family.link == "log" else "squared_error"
     return make_pipeline(Categories(), HistGradientBoostingRegressor(loss=loss, **options))
+
+
+def _categorical(table: Table) -> list[bool]:
+    """Return which columns have levels."""
+    return [isinstance(table.column(k), Levels) for k in range(table.shape[1])]
 
 
 def trees_for(
@@ -123,7 +131,7 @@ def fit_learner(
     """Fit a copy of a learner, with weights if there are any, and with what it asked for."""
     model = _unfitted(learner)
     if weight is None or "sample_weight" in metadata:
-        return model.fit(X, y, **metadata)
+        return _fit(model, X, y, metadata)
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
     name, last = steps[-1]
     if not has_fit_parameter(last, "sample_weight"):
@@ -132,7 +140,58 @@ def fit_learner(
             "too; leave these out, or use another learner."
         )
     key = f"{name}__sample_weight" if name else "sample_weight"
-    return model.fit(X, y, **metadata, **{key: weight})
+    return _fit(model, X, y, {**metadata, key: weight})
+
+
+def _fit(model: Any, X: Any, y: NDArray[Any], metadata: Mapping[str, Any]) -> Any:
+    """Fit a learner; an error names it, its step that failed, and columns of text."""
+    try:
+        return model.fit(X, y, **metadata)
+    except Exception as error:  # learners raise errors of any kind
+        step = _failing_step(error)
+        where = f", in its step {step}" if step not in (None, name_of(model)) else ""
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
+        text = text_columns(as_table(X)) if "string" in str(error) else []
+        hint = (
+            f" Text is in {listed(text)}: put an encoder before a learner of numbers, as in "
+            "make_pipeline(OneHotEncoder(), …)."
+        )
+        raise ValueError(
+            f"learner {described(model)} cannot be fitted{where}: {reason}.{hint if text else ''}"
+        ) from error
+
+
+def _failing_step(error: Exception) -> str | None:
+    """Return the class of the first step of a learner that an error came from."""
+    for frame, _ in walk_tb(error.__traceback__):
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, BaseEstimator) and not isinstance(owner, Pipeline | ColumnTransformer):
+            return type(owner).__name__
+    return None
+
+
+def described(learner: Any) -> str:
+    """Return the classes of a learner's steps."""
+    steps = [step for _, step in learner.steps] if isinstance(learner, Pipeline) else [learner]
+    return " → ".join(type(step).__name__ for step in steps)
+
+
+def text_columns(table: Table) -> list[str]:
+    """Return names of columns that hold text, and have no type of categories."""
+    if not isinstance(table.source, nw.DataFrame):
+        return []
+    types = table.source.schema.dtypes()
+    return [table.label(k) for k, kind in enumerate(types) if kind in (nw.String, nw.Object)]
+
+
+def with_categories(learner: Any, table: Table) -> Any:
+    """Return trees that find categories by type with columns of text as categories."""
+    trees = isinstance(learner, HistGradientBoostingClassifier | HistGradientBoostingRegressor)
+    finds = trees and isinstance(learner.categorical_features, str)  # "from_dtype"
+    if not finds or not text_columns(table):
+        return learner
+    encoded = clone(learner).set_params(categorical_features=_categorical(table))
+    return make_pipeline(Categories(), encoded)
 
 
 def _unfitted(learner: Any) -> Any:

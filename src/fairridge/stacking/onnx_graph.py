@@ -22,7 +22,13 @@ from fairridge.export.form import named_form
 from fairridge.export.onnx_graph import ML_OPSET, OPSET, OWN, Graph, completed, encoded_levels
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.features import Features
-from fairridge.stacking.learners import PROBABILITY_MARGIN, Categories, ClassScores, name_of
+from fairridge.stacking.learners import (
+    PROBABILITY_MARGIN,
+    Categories,
+    ClassScores,
+    described,
+    name_of,
+)
 
 TREES = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 # The version of ai.onnx.ml that has `TreeEnsemble`.
@@ -330,7 +336,7 @@ def _converted(graph: Graph, learner: Any, seen: list[tuple[str, str]]) -> str:
     except Exception as error:  # skl2onnx raises errors of any kind
         reason = str(error).strip().splitlines()[0]
         raise ValueError(
-            f"to_onnx: skl2onnx cannot convert learner {name_of(learner)}: {reason}"
+            f"to_onnx: skl2onnx cannot convert learner {described(learner)}: {reason}"
         ) from error
     return _merged(graph, made, rows)
 
