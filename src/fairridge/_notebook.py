@@ -1,36 +1,15 @@
-"""Tables for notebooks: what objects show of themselves there."""
+"""Small pictures for notebooks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
 
-# Rows of a long table that are shown.
-SHOWN_ROWS = 20
-CELL = "padding:2px 7px;text-align:right"
-LEFT = "padding:2px 7px;text-align:left"
 COLORS = ("#0072B2", "#D55E00", "#009E73")
-
-
-def frame_html(frame: Any, title: str = "", notes: Iterable[str] = ()) -> str:
-    """Show a frame of any library, the first rows of it if it is long."""
-    import narwhals as nw
-
-    columns = nw.from_native(frame, eager_only=True).to_dict(as_series=False)
-    return table_html(columns, title, notes)
-
-
-def facts_html(facts: Sequence[tuple[str, str]], title: str = "") -> str:
-    """Show labels and values, one pair a line."""
-    rows = "".join(
-        f'<tr><th style="{LEFT}">{escape(label)}</th><td style="{CELL}">{escape(value)}</td></tr>'
-        for label, value in facts
-    )
-    return f"<table>{_caption(title)}<tbody>{rows}</tbody></table>"
 
 
 def lines_html(
@@ -66,48 +45,6 @@ def lines_html(
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
         f"{axis}{''.join(drawn)}</svg><div>{' &nbsp; '.join(names)}</div>"
     )
-
-
-def table_html(
-    columns: Mapping[str, Sequence[Any]], title: str = "", notes: Iterable[str] = ()
-) -> str:
-    """Show columns by name, the first rows of them if they are long."""
-    n_rows = len(next(iter(columns.values()), []))
-    shown = range(min(n_rows, SHOWN_ROWS))
-    # A column that is empty in all rows says nothing.
-    kept = {
-        name: values for name, values in columns.items() if any(_cell(values[k]) for k in shown)
-    }
-    style = {
-        name: LEFT if any(isinstance(values[k], str) for k in shown) else CELL
-        for name, values in kept.items()
-    }
-    head = "".join(f'<th style="{style[name]}">{escape(str(name))}</th>' for name in kept)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="{style[name]}">{escape(_cell(values[k]))}</td>'
-            for name, values in kept.items()
-        )
-        + "</tr>"
-        for k in shown
-    )
-    notes = [*notes, *([f"… and {n_rows - SHOWN_ROWS:,} more rows"] if n_rows > SHOWN_ROWS else [])]
-    below = "".join(f"<div><small>{escape(note)}</small></div>" for note in notes if note)
-    head = f"<thead><tr>{head}</tr></thead>"
-    return f"<table>{_caption(title)}{head}<tbody>{body}</tbody></table>{below}"
-
-
-def _caption(title: str) -> str:
-    if not title:
-        return ""
-    return f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
-
-
-def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Any
+from typing import Any, Self
 
 from fairridge.data import make_frame
 
@@ -40,13 +40,36 @@ def number(value: float, digits: int = 4, places: int = 0) -> str:
     return f"{value:,.{min(max(places, digits - 1 - exponent, 0), 8)}f}"
 
 
-def numbers(values: Sequence[float], digits: int = 4) -> list[str]:
-    """Write numbers that are compared: their differences can be seen, and rounding is 0."""
+def numbers(values: Iterable[float], digits: int = 4, scale: float = 0.0) -> list[str]:
+    """Write numbers that are compared: their differences can be seen, and rounding is 0.
+
+    Rounding is relative to the largest of them, or to their scale, such as 1 of shares.
+    """
+    values = list(values)
     known = [value for value in values if math.isfinite(value)]
     largest = max(map(abs, known), default=0.0)
     spread = max(known, default=0.0) - min(known, default=0.0)
     places = 1 - math.floor(math.log10(spread)) if spread > 1e-9 * largest else 0
-    return [number(0.0 if abs(v) <= ROUNDING * largest else v, digits, places) for v in values]
+    rounding = ROUNDING * max(largest, scale)
+    return [number(0.0 if abs(value) <= rounding else value, digits, places) for value in values]
+
+
+def estimate(
+    value: float, low: float, high: float, digits: int = 3, scale: float = 0.0
+) -> list[str]:
+    """Write an estimate and the ends of its interval, with places enough to tell them apart."""
+    known = [each for each in (value, low, high) if math.isfinite(each)]
+    largest, width = max(map(abs, known), default=0.0), high - low
+    if not 1e-4 <= largest < 1e6:
+        return numbers((value, low, high), digits, scale)
+    size = abs(value) if 2.0 * abs(value) > largest else largest
+    places = digits - 1 - math.floor(math.log10(size))
+    if width > 1e-9 * largest:
+        places = max(places, -math.floor(math.log10(width)))
+    return [
+        f"{each:,.{max(places, 0)}f}" if math.isfinite(each) else number(each)
+        for each in (value, low, high)
+    ]
 
 
 @dataclass(frozen=True)
@@ -57,6 +80,7 @@ class Column:
     head: str | None  # above the column in print; None if only frames have it
     style: str = ""  # how a value is written, such as ".1%"; numbers have significant digits
     digits: int = 4
+    scale: float = 0.0  # relative to which numbers may be rounding
     texts: Sequence[str] | None = None  # what is printed in place of the values
 
     @cached_property
@@ -65,7 +89,7 @@ class Column:
         if self.texts is not None:
             return list(self.texts)
         if not self.style and all(isinstance(value, float) for value in self.values):
-            return numbers(self.values, self.digits)
+            return numbers(self.values, self.digits, self.scale)
         return [_written(value, self.style) for value in self.values]
 
     @property
@@ -88,6 +112,17 @@ class Table:
     facts: Sequence[tuple[str, str]] = ()
     notes: Sequence[str] = ()
     backend: Any = None  # the frame library
+    listed: bool = False  # whether every fact has a line of its own
+    brief: bool = False  # whether print shows the first rows only, as notebooks do
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any], title: str, *notes: str, **options: Any) -> Self:
+        """Make a table of values under their names; bounds are written as they were given."""
+        named = {
+            name: Column(values, name, ".4g" if name == "unfairness" else "")
+            for name, values in columns.items()
+        }
+        return cls(title, named, notes=notes, **options)
 
     def frame(self) -> Any:
         """Return the values as a frame."""
@@ -99,29 +134,41 @@ class Table:
         terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
         room = max(TEXT_WIDTH, terminal)
         lines = [self.title] if self.title else []
-        lines += _fact_lines(self.facts)
+        lines += _fact_lines(self.facts, self.listed)
         for block in self._blocks(room, whole=not terminal):
             lines += ["", *block] if lines else block
-        lines += ["" for _ in self.notes[:1]]
-        return "\n".join(lines + [line for note in self.notes for line in wrap(note, TEXT_WIDTH)])
+        notes = [*self.notes, *(self._more() if self.brief else [])]
+        lines += ["" for _ in notes[:1]]
+        return "\n".join(lines + [line for note in notes for line in wrap(note, TEXT_WIDTH)])
 
     def html(self) -> str:
         """Return what a notebook shows: the first rows, if there are many."""
         parts = [_facts_html(self.title, self.facts)] if self.facts else []
-        shown = [column for column in self.columns.values() if column.shown]
-        more = []
-        if shown:
-            parts.append(_rows_html("" if self.facts else self.title, shown))
-            hidden = len(shown[0].cells) - SHOWN_ROWS
-            more = [f"… and {hidden:,} more rows"] if hidden > 0 else []
-        parts += [f"<div><small>{escape(note)}</small></div>" for note in [*self.notes, *more]]
-        return "".join(parts)
+        if self._shown:
+            parts.append(_rows_html("" if self.facts else self.title, self._shown))
+        notes = [*self.notes, *self._more()]
+        return "".join([*parts, *(f"<div><small>{escape(note)}</small></div>" for note in notes)])
+
+    @property
+    def _shown(self) -> list[Column]:
+        return [column for column in self.columns.values() if column.shown]
+
+    def _more(self) -> list[str]:
+        """Say how many rows are not shown, if not all are."""
+        hidden = len(self._shown[0].cells) - SHOWN_ROWS if self._shown else 0
+        return [f"… and {hidden:,} more rows"] if hidden > 0 else []
 
     def _blocks(self, room: int, whole: bool) -> Iterator[list[str]]:
         """Return lines of the columns that stand beside each other, the first in each block."""
-        first, *others = [_padded(c) for c in self.columns.values() if c.shown] or [[]]
-        if not first:
+        rows = SHOWN_ROWS if self.brief else None
+        if not self._shown:
             return
+        keys = _keys(self._shown)
+        texts = [_padded(column, rows) for column in self._shown]
+        first, others = (
+            ["  ".join(cells) for cells in zip(*texts[:keys], strict=True)],
+            texts[keys:],
+        )
         if not whole and len(first[0]) > room - LEAST_WIDTH:
             first = [cut(cell, room - LEAST_WIDTH) for cell in first]
         room = max(room, len(first[0]) + LEAST_WIDTH)
@@ -129,7 +176,6 @@ class Table:
         for column in others:
             if sum(len(c[0]) + 2 for c in block) + len(column[0]) > room and len(block) > 1:
                 yield _beside(block)
-                yield []
                 block = [first]
             block.append(column)
         yield _beside(block)
@@ -166,9 +212,18 @@ def _written(value: Any, style: str) -> str:
     return str(value) if isinstance(value, str | bool) else format(value, style)
 
 
-def _padded(column: Column) -> list[str]:
-    """Return the head and the cells of a column, all of one width."""
-    texts = [str(column.head), *column.cells]
+def _keys(columns: Sequence[Column]) -> int:
+    """Return how many of the first columns tell rows apart; 1 if none do."""
+    for count in range(1, len(columns)):
+        rows = list(zip(*(column.cells for column in columns[:count]), strict=True))
+        if len(set(rows)) == len(rows):
+            return count
+    return 1
+
+
+def _padded(column: Column, rows: int | None) -> list[str]:
+    """Return the head and the first cells of a column, all of one width."""
+    texts = [str(column.head), *column.cells[:rows]]
     width = max(map(len, texts))
     return [text.ljust(width) if column.left else text.rjust(width) for text in texts]
 
@@ -178,10 +233,10 @@ def _beside(block: Sequence[Sequence[str]]) -> list[str]:
     return [head, "-" * max(map(len, [head, *rows])), *rows]
 
 
-def _fact_lines(facts: Sequence[tuple[str, str]]) -> list[str]:
+def _fact_lines(facts: Sequence[tuple[str, str]], listed: bool) -> list[str]:
     """Lay out facts in two columns; what is too long for one has a line of its own."""
     half = TEXT_WIDTH // 2 - 1
-    short = [fact for fact in facts if sum(map(len, fact)) + 2 <= half]
+    short = [fact for fact in facts if sum(map(len, fact)) + 2 <= half and not listed]
     texts = [f"{label}:{value:>{half - len(label) - 1}}" for label, value in short]
     rows = (len(texts) + 1) // 2
     pairs = zip_longest(texts[:rows], texts[rows:], fillvalue="")

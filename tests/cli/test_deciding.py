@@ -68,7 +68,7 @@ def test_a_share_of_the_rows_is_held_out_by_class_and_seed(run, files):
     assert first["tested"] != other["tested"]
     assert first["held_out_rows"] == 1000
     shown = run("choose", "one.csv", *options[:-1])
-    assert "Tested in sequence" in shown.out
+    assert "Bounds tested on held-out rows" in shown.out
     assert "1,500 rows to fit to, 1,000 to test on." in shown.error
 
 
@@ -116,7 +116,7 @@ def test_the_answer_is_open_where_no_two_groups_can_be_tested(run, folder):
     options = (*ROLES, "--rule", "adverse-impact:0.5", "--held-out", "1.csv", "--bounds", "0,0.01")
     result = run("choose", "0.csv", *options)
     assert result.code == 3, result.error
-    assert "Undecided: groups have too few held-out rows" in " ".join(result.out.split())
+    assert "undecided: groups could not be tested" in " ".join(result.out.split())
     found = json.loads(run("choose", "0.csv", *options, "--json").out)
     assert (found["undecided"], found["tested"]) == (True, [])
 
@@ -130,8 +130,8 @@ def test_groups_that_are_not_tested_are_named(run, folder):
     result = run("choose", "0.csv", *options, "--out", "model.json")
     assert result.code == 3, result.error
     flat = " ".join(result.out.split())
-    assert "Undecided: groups have too few held-out rows" in flat
-    assert "Not tested: sex = x (20 held-out rows, 30 are needed)." in flat
+    assert "undecided: groups could not be tested" in flat
+    assert "Not tested: sex = x (20 held-out rows, 30 are needed)" in flat
     assert "Nothing is saved: the answer is open." in flat
     assert not (folder / "model.json").exists()
     found = json.loads(run("choose", "0.csv", *options, "--json").out)
@@ -139,7 +139,7 @@ def test_groups_that_are_not_tested_are_named(run, folder):
     assert found["untested"][0]["group"] == "x"
     result = run("choose", "0.csv", *options, "--untested", "ignore", "--out", "model.json")
     flat = " ".join(result.out.split())
-    assert "for the groups that were tested (p = " in flat
+    assert "for the groups that were tested" in flat
     assert "Not tested: sex = x" in flat
     assert "Nearest to breaking the rule: sex = " in flat
     assert (folder / "model.json").exists()
@@ -170,7 +170,7 @@ def test_no_model_is_saved_if_none_passes(run, files, folder):
     options = (*ROLES, "--rule", "adverse-impact:0.999", "--out", "model.json", "--bounds", "0")
     result = run("choose", "one.csv", *options)
     assert result.code == 3
-    assert "No bound meets the rule" in result.out
+    assert "no bound meets the rule" in result.out
     assert "Failed at r = 0: sex = " in result.out
     assert "Nothing is saved: no model meets the rule" in result.out
     assert not (folder / "model.json").exists()

@@ -177,7 +177,7 @@ def test_what_cannot_be_combined_is_refused(people, every_response):
         model_of("multinomial", 0.0, sensitive=SENSITIVE), people, every_response["multinomial"]
     )
     with pytest.raises(ValueError, match="this combination is fixed"):
-        classes.contrast({f"{label}: age": 1 for label in range(3)})
+        classes.contrast({f"age → {label}": 1 for label in range(3)})
 
 
 def test_influences_stay_with_the_rows(people, every_response):

@@ -137,7 +137,7 @@ def test_names_are_those_of_encoded_columns(people):
     np.testing.assert_allclose(found.estimate[0], model.intercept_)
     assert "FairRidgeRegressor" in str(found)
     classes = in_memory(FairRidgeClassifier(0.02), people, "job")
-    assert classes.names[6].startswith("cook: ")
+    assert classes.names[6].endswith(" → cook")
 
 
 def test_rows_of_zero_weight_are_absent(people):

@@ -96,7 +96,7 @@ def test_a_column_stands_for_all_classes(people):
     X, _, rng = people
     y = rng.choice(["a", "b", "c"], 500)
     found = FairRidgeClassifier(0.02, sensitive="sex").fit(X, y).inference(X, y)
-    names = [f"{label}: region[{level}]" for label in "abc" for level in ("south", "west")]
+    names = [f"region[{level}] → {label}" for label in "abc" for level in ("south", "west")]
     assert found.wald_test(["region"]) == found.wald_test(names)
 
 

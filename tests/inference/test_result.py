@@ -163,10 +163,10 @@ def test_wald_tests_of_nested_models(data, bound):
 
 def test_coefficients_of_classes_sum_to_zero_and_are_tested_as_such():
     found = inferred(Multinomial(3), draw(Multinomial(3)), PARITY, 0.05, labels=["a", "b", "c"])
-    assert found.names[0] == "a: (intercept)"
+    assert found.names[0] == "(intercept) → a"
     assert len(found.names) == 18
     np.testing.assert_allclose(found.estimate.reshape(3, 6).sum(axis=0), 0.0, atol=1e-8)
-    test = found.wald_test(["a: x1", "b: x1", "c: x1"])
+    test = found.wald_test(["x1 → a", "x1 → b", "x1 → c"])
     assert test.df == 2
 
 

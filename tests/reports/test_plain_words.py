@@ -145,7 +145,7 @@ def test_a_report_names_the_class_that_numbers_are_of(classes):
 def test_an_audit_names_the_class_that_numbers_are_of(classes):
     model, X, y = classes
     found = audit(y, model.predict_proba(X), sensitive_features=X[["sex"]], positive="middle")
-    assert "what follows is of class middle, its probability and decisions for it" in str(found)
+    assert "what follows is of class: middle, its probability and decisions for it" in str(found)
     for frame in (found.to_frame(), found.attributes_frame(), found.calibration_frame()):
         assert set(frame["class"]) == {"middle"}
     two = audit(y == "low", model.predict_proba(X)[:, 1], sensitive_features=X[["sex"]])

@@ -90,7 +90,7 @@ def test_names_tell_which_class_a_rule_is_about(rows):
     said = chosen(rows, model, AdverseImpact(0.8, favorable="repaid"))
     assert found.unfairness == said.unfairness
     np.testing.assert_allclose(found.tested["value"], said.tested["value"], atol=1e-3)
-    assert str(found).startswith("favorable outcome: default = 0 (a guess from the name 'default'")
+    assert "Favorable outcome: default = 0 (a guess from the name 'default'" in str(found)
 
 
 def test_low_numbers_can_be_favorable(rows):
@@ -274,7 +274,7 @@ def test_small_groups_can_be_left_out_of_the_statement(small):
         found = chosen(small, model, AdverseImpact(0.5), untested="ignore")
     assert (found.granted, found.undecided) == (True, False)
     assert [group["group"] for group in found.untested] == ["x"]
-    assert "for the groups that were tested" in str(found)
+    assert "for the groups that were tested" in " ".join(str(found).split())
     with pytest.raises(ValueError, match="untested='drop' is not known"):
         chosen(small, model, AdverseImpact(0.5), untested="drop")
 

@@ -38,31 +38,8 @@ from fairridge.cli.predicting import (
     read_as_at_fit,
     scored_columns,
 )
-from fairridge.cli.terminal import Result, note, progress, say
-from fairridge.cli.terminal import table as show_table
+from fairridge.cli.terminal import Result, note, progress, show
 from fairridge.cli.training_data import check_roles
-
-AUDIT_COLUMNS = {
-    "group": ("group", "{}"),
-    "count": ("rows", "{:,}"),
-    "mean_prediction": ("predicted", "{:.4g}"),
-    "mean_response": ("observed", "{:.4g}"),
-    "calibration": ("obs − pred", "{:+.4g}"),
-    "predicted_over_observed": ("pred / obs", "{:.3f}"),
-    "mean_ratio": ("of highest", "{:.3f}"),
-    "adjusted_difference": ("given controls", "{:+.4g}"),
-    "selection_rate": ("selected", "{:.1%}"),
-    "adverse_impact_ratio": ("ratio", "{:.2f}"),
-    "true_positive_rate": ("TPR", "{:.1%}"),
-    "false_positive_rate": ("FPR", "{:.1%}"),
-    "auc": ("AUC", "{:.3f}"),
-    "gini": ("Gini", "{:.3f}"),
-    "ks_of_classes": ("KS classes", "{:.3f}"),
-    "brier": ("Brier", "{:.4f}"),
-    "standardized_mean_difference": ("SMD", "{:+.2f}"),
-    "kolmogorov_smirnov": ("KS", "{:.3f}"),
-    "wasserstein": ("Wasserstein", "{:.4g}"),
-}
 
 
 @dataclass(frozen=True)
@@ -405,42 +382,4 @@ def favorable_facts(favorable: Any) -> dict[str, Any]:
 def _show_audit(audit: Any, remarks: tuple[str, ...]) -> None:
     for remark in remarks:
         note(remark)
-    say(first_line(audit.favorable))
-    for line in audit._facts():
-        say(line)
-    for part in audit.attributes:
-        rows = [group.flat() for group in (*part.groups, audit.overall)]
-        shown = audit.columns_shown(AUDIT_COLUMNS, rows)
-        show_table(
-            f"\n{part.attribute}",
-            [AUDIT_COLUMNS[name][0] for name in shown],
-            [[_cell(row, name) for name in shown] for row in rows],
-        )
-    if any(group.small for part in audit.attributes for group in part.groups):
-        say(f"† fewer than {audit.small} rows: left out of comparisons.", style="dim")
-
-
-def _cell(row: dict[str, Any], name: str) -> str:
-    value = row.get(name, float("nan"))
-    if value != value:
-        return "–"
-    style = AUDIT_COLUMNS[name][1]
-    if name == "calibration":
-        from fairridge.metrics.audit_tables import observed_less_predicted
-
-        return style.format(observed_less_predicted(row))
-    text = style.format(value)
-    if name == "group":
-        return text + (" †" if row["small"] else "")
-    if name not in ("adverse_impact_ratio", "mean_ratio"):
-        return text
-    ends = [style.format(row[f"{name}_{end}"]) for end in ("low", "high")]
-    between = f" {ends[0]}–{ends[1]}" if ends[0] != ends[1] else ""
-    flagged = row["adverse_impact"] and name == "adverse_impact_ratio"
-    return f"{text}{between}" + (" ▼" if flagged else "")
-
-
-def first_line(favorable: Any) -> str:
-    """Say which outcome people want."""
-    text = str(favorable)
-    return f"{text[0].upper()}{text[1:]}"
+    show(audit)

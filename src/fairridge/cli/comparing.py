@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from fairridge.cli.auditing import favorable_facts, first_line
+from fairridge.cli.auditing import favorable_facts
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
@@ -23,8 +23,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.response_families import CLASSES
-from fairridge.cli.terminal import Result, note, progress, say
-from fairridge.cli.terminal import table as show_table
+from fairridge.cli.terminal import Result, progress, show
 from fairridge.cli.training_data import Data, read_data
 
 # Options of columns and models that the compared models do not share.
@@ -165,17 +164,5 @@ def _chosen(
 
 
 def _show_comparison(training: Data, comparison: Any) -> None:
-    from fairridge.validation.comparison_result import LEGEND, TABLES
-
     announce(training)
-    if comparison.favorable is not None:
-        say(first_line(comparison.favorable))
-    for title, columns in TABLES.items():
-        head, *rows = comparison.table(columns)
-        show_table(f"\n{title}", head, rows)
-    say(LEGEND, style="dim")
-    warned = [f"{name}: {text}" for name, texts in comparison.warnings.items() for text in texts]
-    for remark in (*comparison.notes, *comparison.flip_remarks(), *warned):
-        note(remark)
-    for name, reason in comparison.skipped.items():
-        say(f"Left out {name}: {reason}", style="dim")
+    show(comparison)

@@ -31,7 +31,7 @@ from fairridge.cli.options import (
 from fairridge.cli.outputs import check_place
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
-from fairridge.cli.terminal import Result, facts, note, progress, say, table
+from fairridge.cli.terminal import Result, facts, note, progress, say, show
 from fairridge.cli.training_data import Data, make_model, read_data, remember
 from fairridge.outputs import updating
 
@@ -384,51 +384,9 @@ def _named(data: Data) -> Any:
 
 
 def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None:
-    from fairridge.validation.choice import untested_words
-
     announce(training)
     note(f"{training.X.num_rows:,} rows to fit to, {held_out.X.num_rows:,} to test on.")
-    say(str(choice.favorable))
-    table(
-        "Tested in sequence, on held-out rows",
-        ["bound r", "in training", "held out", "p-value", "result"],
-        [
-            [
-                f"{step['unfairness']:.4g}",
-                f"{step['train_value']:.4f}",
-                f"{step['value']:.4f}",
-                f"{step['p_value']:.3g}",
-                "passed" if step["passed"] else "failed",
-            ]
-            for step in choice.steps
-        ],
-        left=0,
-    )
-    say(_conclusion(choice))
-    if choice.nearest is not None:
-        say(f"Nearest to breaking the rule: {choice.nearest}.")
-    if choice.failed is not None:
-        say(f"Failed at r = {choice.steps[-1]['unfairness']:.4g}: {choice.failed}.")
-    for group in choice.untested:
-        say(f"Not tested: {untested_words(group)}.")
-    for group in choice.passed_over:
-        say(f"Below the minimum share: {group}.")
+    show(choice)
     if unsaved:
         why = "the answer is open" if choice.undecided else "no model meets the rule"
         say(f"Nothing is saved: {why}.")
-
-
-def _conclusion(choice: Any) -> str:
-    """Answer in a sentence."""
-    if choice.granted:
-        only = " for the groups that were tested" if choice.untested else ""
-        return (
-            f"r = {choice.unfairness:.4g} meets the rule with confidence "
-            f"{choice.confidence:g}{only} (p = {choice.p_value:.3g})."
-        )
-    if choice.undecided and not (choice.steps and not choice.steps[0]["passed"]):
-        return (
-            "Undecided: groups have too few held-out rows to be tested. Hold out more rows, or "
-            "leave these groups out of the answer with --untested ignore."
-        )
-    return f"No bound meets the rule with confidence {choice.confidence:g}."

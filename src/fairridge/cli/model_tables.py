@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairridge._notebook import SHOWN_ROWS
 from fairridge.cli.option_groups import ModelOptions
 from fairridge.cli.terminal import facts, note, say, table
 from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
+from fairridge.tables import SHOWN_ROWS
 
 # Bounds whose models a screen shows.
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)

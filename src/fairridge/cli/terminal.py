@@ -49,6 +49,11 @@ def facts(title: str, pairs: Sequence[tuple[str, str]]) -> None:
     _console().print(grid)
 
 
+def show(found: Any) -> None:
+    """Print a result as it prints itself."""
+    sys.stdout.write(f"{found}\n")
+
+
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """Print a table; the first columns are text, the others are numbers.
 

@@ -37,7 +37,7 @@ def sign_flips(
     Returns
     -------
     dict
-        By encoded column (``class: column`` for several classes): `coefficient` and
+        By encoded column (``column → class`` for several classes): `coefficient` and
         `standard_error` of this model, `free_coefficient` and `free_standard_error`
         of the one without a bound; an error is NaN if there is none.
     """
@@ -99,7 +99,7 @@ def _names(model: Any, problem: PenalizedProblem) -> list[str]:
     classes = problem.settings.classes
     if problem.family.n_predictors == 1 or classes is None:
         return list(columns)
-    return [f"{label}: {name}" for label in classes for name in columns]
+    return [f"{name} → {label}" for label in classes for name in columns]
 
 
 def _errors(model: Any, problem: PenalizedProblem, solution: Solution) -> Floats:

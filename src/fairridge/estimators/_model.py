@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Protocol
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._notebook import facts_html
 from fairridge._typing import Floats
 from fairridge.data import Design
 from fairridge.data.classes import labels_by_code
@@ -25,6 +24,7 @@ from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._responses import Inputs, Response, ResponseKind
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.measure import Measure, measure_of
+from fairridge.tables import Table
 
 # What to do about features that fit any response.
 FEWER_FEATURES = "Use a map with fewer features."
@@ -218,4 +218,4 @@ def notebook_html(self: Any) -> str:
         *((WORDS[name], f"{value:.4g}") for name, value in shares.items()),
         ("Rows", f"{self.n_rows_:,}"),
     ]
-    return facts_html(facts, f"Fitted {type(self).__name__}") + diagram
+    return Table(f"Fitted {type(self).__name__}", facts=facts).html() + diagram

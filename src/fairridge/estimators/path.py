@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from fairridge._notebook import frame_html, lines_html
+from fairridge._notebook import lines_html
 from fairridge._typing import Floats
 from fairridge.arguments import listed
 from fairridge.data import make_frame
@@ -18,6 +18,7 @@ from fairridge.estimators._training import Training
 from fairridge.inference import PathBands
 from fairridge.reports import PathCurves, PathPlot, plot_path
 from fairridge.search import Problem, Solution
+from fairridge.tables import Table
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class FairnessPath:
             self.score_name: self.score[few],
             "status": [self.status[k] for k in few],
         }
-        return chart + frame_html(make_frame(columns, self._backend), repr(self))
+        return chart + Table.of(columns, repr(self)).html()
 
     def at(self, unfairness: float) -> Any:
         """Return the fitted model for one bound, whether it is on the path or not."""

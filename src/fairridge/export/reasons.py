@@ -16,18 +16,19 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_flag, check_option
-from fairridge.data import Levels, Table, as_table, make_frame
+from fairridge.data import Levels, as_table
+from fairridge.data import Table as Rows
 from fairridge.export.form import LinearForm, predicting_form
+from fairridge.tables import Table, Tabular
 
 Direction = Literal["both", "down", "up"]
 SENTENCE = "{attribute} is {value}, which {effect} the score."
 
 
-@dataclass(frozen=True)
-class Reasons:
+@dataclass(frozen=True, repr=False)
+class Reasons(Tabular):
     """What every row's linear predictor is made of.
 
     ``level + contributions.sum(axis=1) + rest`` is the linear predictor.
@@ -94,7 +95,7 @@ class Reasons:
             for k in self.ranking[row]
         ]
 
-    def to_frame(self) -> Any:
+    def _tables(self) -> list[Table]:
         """Return one row per reason, ranked from 1 within each row of the input."""
         lines = [
             (row, rank, *reason)
@@ -102,13 +103,10 @@ class Reasons:
             for rank, reason in enumerate(self[row], start=1)
         ]
         names = ("row", "rank", "attribute", "value", "contribution")
-        return make_frame(
-            {name: [line[k] for line in lines] for k, name in enumerate(names)}, self._backend
-        )
-
-    def _repr_html_(self) -> str:
+        columns = {name: [line[k] for line in lines] for k, name in enumerate(names)}
         note = "Contributions to the linear predictor, relative to the training mean."
-        return frame_html(self.to_frame(), f"Reasons of {len(self):,} row(s)", [note])
+        title = f"Reasons of {len(self):,} row{'s'[: len(self) != 1]}"
+        return [Table.of(columns, title, note, backend=self._backend, brief=True)]
 
     def sentences(
         self, template: str = SENTENCE, *, names: Mapping[str, str] | None = None
@@ -265,9 +263,7 @@ def _ranked(
     )
 
 
-def _values(
-    form: LinearForm, columns: Any, X: Table, S: Table | None
-) -> tuple[tuple[str, ...], ...]:
+def _values(form: LinearForm, columns: Any, X: Rows, S: Rows | None) -> tuple[tuple[str, ...], ...]:
     texts = [_texts(form.values(column, X, S)) for column in columns]
     return tuple(zip(*texts, strict=True)) if texts else ((),) * X.shape[0]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from fairridge._notebook import frame_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_flag
-from fairridge.data import as_table, make_frame
+from fairridge.data import as_table
 from fairridge.data.columns import FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, predicting_form
+from fairridge.tables import Table, Tabular
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class ScorecardLine:
     reference: float
 
 
-@dataclass(frozen=True)
-class Scorecard:
+@dataclass(frozen=True, repr=False)
+class Scorecard(Tabular):
     """A binomial model as points: score = base_points + Σ points of the attributes.
 
     Attributes
@@ -117,11 +117,7 @@ class Scorecard:
         points = np.asarray(score, dtype=np.float64)
         return np.asarray(expit((points - self.offset) / self.factor))
 
-    def _repr_html_(self) -> str:
-        note = f"Rounding moves a score by at most {self.rounding_bound:.2f}."
-        return frame_html(self.to_frame(), f"Scorecard: odds of {self.favorable}", [note])
-
-    def to_frame(self) -> Any:
+    def _tables(self) -> list[Table]:
         """Return one row per level or number, the base points first."""
         rows = [
             ScorecardLine(
@@ -139,7 +135,9 @@ class Scorecard:
                 row.points if row.reference == row.reference else float(np.rint(row.points))
                 for row in rows
             ]
-        return make_frame(columns, self._form.backend)
+        note = f"Rounding moves a score by at most {self.rounding_bound:.2f}."
+        title = f"Scorecard: odds of {self.favorable}"
+        return [Table.of(columns, title, note, backend=self._form.backend)]
 
     def _exact(self, X: Any, sensitive_features: Any) -> Floats:
         form = self._form

@@ -16,20 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._notebook import frame_html
 from fairridge._typing import Floats
-from fairridge.data import make_frame
 from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
 from fairridge.inference.estimates import quantile
 from fairridge.inference.passes import Pass, Weighing
+from fairridge.tables import Table, Tabular
 
 BAND_DRAWS = 20_000
 # Influences that are in memory at a time.
 MAX_INFLUENCES = 4_000_000
 
 
-@dataclass(frozen=True)
-class PathBands:
+@dataclass(frozen=True, repr=False)
+class PathBands(Tabular):
     """Bands for the coefficients of a path; each holds for all bounds at once.
 
     Attributes
@@ -87,11 +86,7 @@ class PathBands:
         """Upper ends, of shape (m, k)."""
         return self.estimate + self.critical * self.standard_errors
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.to_frame(), f"Bands for all bounds, confidence {self.confidence:g}")
-
-    def to_frame(self) -> Any:
-        """Return one row per coefficient and bound."""
+    def _tables(self) -> list[Table]:
         count, parts = len(self.unfairness), (self.estimate, self.standard_errors)
         estimate, errors, lower, upper = (
             part.T.ravel() for part in (*parts, self.lower, self.upper)
@@ -104,7 +99,8 @@ class PathBands:
             "lower": lower,
             "upper": upper,
         }
-        return make_frame(columns, self.backend)
+        title = f"Bands for all bounds, confidence {self.confidence:g}"
+        return [Table.of(columns, title, backend=self.backend, brief=True)]
 
 
 @dataclass(frozen=True)

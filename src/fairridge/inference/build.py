@@ -202,7 +202,7 @@ def _terms(
     if count == 1:
         return tuple(each)
     labels = [str(k) for k in range(count)] if labels is None else labels
-    return tuple(f"{label}: {name}" for label in labels for name in each)
+    return tuple(f"{name} → {label}" for label in labels for name in each)
 
 
 def _estimates(

@@ -27,8 +27,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, f, ncf, ncx2, norm
 
-from fairridge._notebook import facts_html
 from fairridge.inference.estimates import check_probability
+from fairridge.tables import Table
 
 Spread = Callable[[float], float]
 
@@ -103,7 +103,7 @@ class Certificate:
             ("Rows", f"{self.n_rows:,}"),
             *([] if self.granted else [("Rows needed at r = 0", enough)]),
         ]
-        return facts_html(facts, type(self).__name__)
+        return Table(type(self).__name__, facts=facts).html()
 
 
 def upper_bound(

@@ -340,12 +340,12 @@ class Inference(Tabular):
         if name in self.names:
             return [name]
         labels = () if self.predictor is None else self.predictor.labels
-        starts = ("", *(f"{label}: " for label in labels))
+        ends = ("", *(f" → {label}" for label in labels))
         found = [
             term
             for term in self.names
-            for start in starts
-            if term == f"{start}{name}" or (term.startswith(f"{start}{name}[") and term[-1] == "]")
+            for end in ends
+            if term == f"{name}{end}" or (term.startswith(f"{name}[") and term.endswith(f"]{end}"))
         ]
         return list(dict.fromkeys(found)) or [name]
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
-from fairridge.data import Levels, make_frame
+from fairridge.data import Levels
+from fairridge.tables import Column, Table, Tabular
 
 # The row of all predictors together.
 ALL = "(all predictors)"
-Column = Floats | Levels
+Values = Floats | Levels
 
 
-@dataclass(frozen=True)
-class AttributeLeakage:
+@dataclass(frozen=True, repr=False)
+class AttributeLeakage(Tabular):
     """How well each predictor predicts each sensitive attribute, on held-out rows.
 
     Attributes
@@ -50,18 +50,17 @@ class AttributeLeakage:
             for k, (name, measure) in enumerate(names)
         }
 
-    def to_frame(self) -> Any:
+    def _tables(self) -> list[Table]:
         """Return one row per predictor, all of them together last."""
-        return make_frame({"predictor": list(self.predictors)} | self.columns, self._backend)
-
-    def _repr_html_(self) -> str:
+        columns = {name: Column(values, name, ".3f") for name, values in self.columns.items()}
+        columns = {"predictor": Column(list(self.predictors), "predictor")} | columns
         note = "On held-out rows; an AUC of 0.5 and an R² of 0 are those of chance."
-        return frame_html(self.to_frame(), "How well predictors predict S", [note])
+        return [Table("How well predictors predict S", columns, (), [note], self._backend)]
 
 
 def attribute_leakage(
-    predictors: Mapping[str, Column],
-    attributes: Mapping[str, Column],
+    predictors: Mapping[str, Values],
+    attributes: Mapping[str, Values],
     *,
     weight: Floats | None = None,
     n_folds: int = 5,
@@ -99,7 +98,7 @@ def attribute_leakage(
 
 
 def _held_out(
-    columns: Sequence[Column], target: Column, weight: Floats | None, n_folds: int
+    columns: Sequence[Values], target: Values, weight: Floats | None, n_folds: int
 ) -> float:
     """Return AUC or R² of predictions of an attribute, each from the other folds."""
     codes, Z = _written(columns)
@@ -115,7 +114,7 @@ def _held_out(
     return _r_squared(codes, Z[there], known, weight[there], n_folds) if varies else float("nan")
 
 
-def _written(columns: Sequence[Column]) -> tuple[list[bool], Floats]:
+def _written(columns: Sequence[Values]) -> tuple[list[bool], Floats]:
     """Return which columns of a matrix are codes, and the matrix, without missing numbers."""
     codes, found = [], []
     for column in columns:

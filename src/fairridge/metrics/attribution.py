@@ -13,18 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._notebook import frame_html
 from fairridge._typing import Floats, Integers
-from fairridge.data import make_frame
 from fairridge.metrics.attribute_leakage import AttributeLeakage
 from fairridge.solvers.spectrum import RANK_TOLERANCE
+from fairridge.tables import Column, Table, Tabular, number
 
 # The split looks at 2¹⁵ subsets then.
 MAX_SPLIT_ATTRIBUTES = 15
+ABOUT_PROXIES = (
+    "S explains: share of the predictor's variance. entering: share of the term in what predictors "
+    "bring of S. remaining: its share in what is left of S. difference: by how much the term is "
+    "larger per unit of a column of S, or in a level than in all other rows."
+)
 
 
-@dataclass(frozen=True)
-class Attribution:
+@dataclass(frozen=True, repr=False)
+class Attribution(Tabular):
     """R²_S split over sensitive attributes.
 
     Attributes
@@ -69,14 +73,12 @@ class Attribution:
     total: float
     _backend: Any = None
 
-    def to_frame(self) -> Any:
-        """Return one row per attribute."""
-        columns = {"share": self.shares, "alone": self.alone, "last": self.last}
-        return make_frame({"attribute": list(self.attributes)} | columns, self._backend)
-
-    def _repr_html_(self) -> str:
-        note = f"Shares sum to R² = {self.total:.4g} of all attributes together."
-        return frame_html(self.to_frame(), "R² by sensitive attribute", [note])
+    def _tables(self) -> list[Table]:
+        shares = {"share": self.shares, "alone": self.alone, "last": self.last}
+        columns = {name: Column(values, name, scale=1.0) for name, values in shares.items()}
+        columns = {"attribute": Column(list(self.attributes), "attribute")} | columns
+        note = f"Shares sum to R² = {number(self.total)} of all attributes together."
+        return [Table("R² by sensitive attribute", columns, (), [note], self._backend)]
 
 
 def lmg(
@@ -161,8 +163,8 @@ def _explained_by_subsets(covariance: Floats, cross: Floats, players: Integers, 
     return -np.trace(states, axis1=1, axis2=2)
 
 
-@dataclass(frozen=True)
-class Proxies:
+@dataclass(frozen=True, repr=False)
+class Proxies(Tabular):
     """How S enters η through the predictors.
 
     η is a sum of terms, one per predictor (x_jβ_j) and one for S itself
@@ -243,27 +245,28 @@ class Proxies:
         """Share of the term S(α − Bβ) in what is left of S in η, of shape (m,)."""
         return self.remaining[:, -1]
 
-    def to_frame(self) -> Any:
+    def _tables(self) -> list[Table]:
         """Return one row per term, the sensitive attributes themselves last."""
         names, m = (*self.predictors, "(sensitive)"), len(self.labels)
-        columns: dict[str, Any] = {
-            **({"class": [x for x in self.labels for _ in names]} if m > 1 else {}),
-            "term": names * m,
-            "explained_by_sensitive": np.tile([*self.explained, np.nan], m),
-            "entering": self.entering.ravel(),
-            "remaining": self.remaining.ravel(),
+        explained = np.tile([*self.explained, np.nan], m)
+        classes = Column([label for label in self.labels for _ in names], "class")
+        columns = {
+            **({"class": classes} if m > 1 else {}),
+            "term": Column(names * m, "term"),
+            "explained_by_sensitive": Column(explained, "S explains", ".1%"),
+            "entering": Column(self.entering.ravel(), "entering", scale=1.0),
+            "remaining": Column(self.remaining.ravel(), "remaining", scale=1.0),
         }
         both = np.concatenate([self.differences, self.direct[:, None, :]], axis=1)
         for k, name in enumerate(self.sensitive):
-            columns[f"difference: {name}"] = both[:, :, k].ravel()
-        if self.telling is not None:  # the last row there is all predictors, here S itself
-            for name, values in self.telling.columns.items():
-                columns[name] = np.tile([*values[:-1], np.nan], m)
-        return make_frame(columns, self._backend)
-
-    def _repr_html_(self) -> str:
-        shown = frame_html(self.to_frame(), "How S enters the linear predictor")
-        return shown if self.telling is None else shown + self.telling._repr_html_()
+            column = f"difference: {name}"
+            columns[column] = Column(both[:, :, k].ravel(), column)
+        beside = {} if self.telling is None else self.telling.columns
+        for name, values in beside.items():  # of all predictors in a table of its own
+            columns[name] = Column(np.tile([*values[:-1], np.nan], m), None)
+        title = "How S enters the linear predictor"
+        table = Table(title, columns, notes=[ABOUT_PROXIES], backend=self._backend)
+        return [table, *([] if self.telling is None else self.telling._tables())]
 
 
 def proxy_terms(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairridge._notebook import table_html
 from fairridge.data import columns_of, make_frame
 from fairridge.metrics.attribution import Attribution
 from fairridge.metrics.favorable import Favorable
@@ -19,13 +18,13 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.score_errors import BinErrors
-from fairridge.outputs import cut, table_width
+from fairridge.tables import Column, Table, Tabular, estimate, number, numbers
 
 NAN = float("nan")
 
 
-@dataclass(frozen=True)
-class Audit(Between):
+@dataclass(frozen=True, repr=False)
+class Audit(Tabular, Between):
     """Group metrics of a model's predictions; print it, or take the tables.
 
     Attributes
@@ -215,168 +214,148 @@ class Audit(Between):
             raise ValueError("there is no calibration without y_true; pass the responses to audit.")
         return self._frame(columns_of(rows))
 
-    def columns_shown(self, names: Iterable[str], rows: Sequence[dict[str, Any]]) -> list[str]:
-        """Return the columns of a printed table: those that are defined for a row.
-
-        Of probabilities the difference of observed and predicted says what their ratio does.
-        """
-        numbers = self.kind == "regression"
-        return [
-            name
-            for name in names
-            if _defined(row.get(name, NAN) for row in rows) and (numbers or name != TOTALS)
+    def _tables(self) -> list[Table]:
+        notes = [
+            *([] if self.score_bins is None else [self.score_bins.words, NOT_LEARNED]),
+            f"In parentheses and brackets: {100 * self.confidence:g} % intervals.",
+            *self._about_small,
         ]
+        return [Table(self._title, self._columns(), self._facts(), notes, listed=True)]
 
-    def __str__(self) -> str:
-        rows = [group.flat() for group in (*self._groups, self.overall)]
-        shown = self.columns_shown(_SHOWN, rows)
-        headings = "".join(f" {_SHOWN[name]:>{_width(name)}}" for name in shown)
-        names = [
-            *(part.attribute for part in self.attributes),
-            *(f"  {g.group}" for g in self._groups),
-        ]
-        others = len(headings) + 9
-        first = table_width(max(map(len, names)) + others, 24 + others) - others
-        lines = [self._title, *self._facts()]
+    def _columns(self) -> dict[str, Column]:
+        """Return one row per group below a row with its attribute, all rows together last."""
+        rows: list[dict[str, Any]] = []
         for part in self.attributes:
-            lines += ["", f"{cut(part.attribute, first):<{first}} {'rows':>8}{headings}"]
-            lines += [_line(group, shown, first) for group in part.groups]
-        lines += [_line(self.overall, shown, first)]
-        lines += ["", self._about_small] if self._about_small else []
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """Show the columns that are printed: those of `to_frame()` are too many for a page."""
-        groups = (*self._groups, self.overall)
-        rows = [group.flat() for group in groups]
-        columns: dict[str, list[Any]] = {
-            "attribute": [group.attribute for group in groups],
-            "group": [f"{group.group}{' *' if group.small else ''}" for group in groups],
-            "rows": [group.count for group in groups],
-        }
-        for name in self.columns_shown(_SHOWN, rows):
-            columns[_SHOWN[name]] = [_cell(row, name) for row in rows]
-        return table_html(columns, self._title, [*self._facts(), self._about_small])
+            rows.append({"group": part.attribute})
+            rows += [
+                group.flat() | {"group": f"  {group.group}{' *' if group.small else ''}"}
+                for group in part.groups
+            ]
+        rows.append(self.overall.flat())
+        # Of probabilities the difference of observed and predicted says what their ratio does.
+        left_out = () if self.kind == "regression" else ("predicted_over_observed",)
+        columns = {"group": Column([row["group"] for row in rows], "")}
+        for name, (head, style) in COLUMNS.items():
+            values = [row.get(name, NAN) for row in rows]
+            texts = [_with_interval(row, name) for row in rows] if name in _INTERVALS else None
+            # What is observed differs from predictions by rounding if that is all there is.
+            scale = 10.0 * self.overall.flat().get("rmse", 0.0) if name == "calibration" else 0.0
+            if name not in left_out:
+                columns[name] = Column(values, head, style, scale=scale, texts=texts)
+        return columns
 
     @property
-    def _about_small(self) -> str:
+    def _about_small(self) -> list[str]:
         """What the asterisk of small groups means, if there are any."""
         if not any(group.small for group in self._groups):
-            return ""
+            return []
         less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
-        return f"* fewer than {self.small} rows{less}: left out of ratios and differences."
+        return [f"* fewer than {self.small} rows{less}: left out of ratios and differences."]
 
     @property
     def _title(self) -> str:
-        return f"Audit of {self.overall.count:,} rows, {self.kind}; {self.favorable}{self._who}"
+        return f"Audit of {self.overall.count:,} rows, {self.kind}"
 
     @property
     def _who(self) -> str:
         """Who is selected, if a capacity decides."""
         if self.top is None:
             return ""
-        share = isinstance(self.top, float)
-        return f"; selected: the top {f'{self.top:.1%}' if share else f'{self.top:,}'}"
+        return f"the top {f'{self.top:.1%}' if isinstance(self.top, float) else f'{self.top:,}'}"
 
-    def _facts(self) -> list[str]:
-        low, high = self.group_means
+    def _facts(self) -> list[tuple[str, str]]:
         strongest = "" if self.strongest is None else f", {self.strongest.column}"
-        gap = "gap of decisions between groups (demographic parity difference)"
+        correlation = f"{number(self.max_correlation, 3)}{strongest}"
+        means = Estimate(*self.group_means)
+        given = self.partial_r_squared or UNDEFINED
         smd = Estimate(self.standardized_mean_difference)
+        ratio, difference = self.mean_ratio, UNDEFINED
+        if self.kind == "regression" and ratio.value != ratio.value:
+            difference = self.mean_difference
         facts = [
-            _fact("share of η explained by S (R²)", self.eta_share),
-            _fact("share of predicted means explained by S (R²)", self.means_share),
+            ("favorable outcome", self.favorable.with_reason),
+            ("selected", self._who),
+            ("share of η explained by S (R²)", _share(self.eta_share)),
+            ("share of predicted means explained by S (R²)", _share(self.means_share)),
             *(
-                f"  of the probability of {label}: {share.words('.4f')}"
+                (f"  of the probability of {label}", _share(share))
                 for label, share in self.by_class.items()
             ),
-            _fact(
-                f"the same given {', '.join(self.controls)} (partial R²)",
-                self.partial_r_squared or UNDEFINED,
+            (f"the same given {', '.join(self.controls)} (partial R²)", _share(given)),
+            (
+                "what follows is of class",
+                f"{self.positive}, its probability and decisions for it" if self.by_class else "",
             ),
-            f"what follows is of class {self.positive}, its probability and decisions for it"
-            if self.by_class
-            else "",
-            _fact("share explained by a flexible learner of S (R², new rows)", self.learned_share),
-            _fact(gap, self.parity_difference),
-            f"largest |correlation| with S: {self.max_correlation:.4f}{strongest}",
-            _fact("largest standardized mean difference of a group", smd),
-            f"mean predictions of groups: {low:.4g} to {high:.4g}" if low == low else "",
-            _fact("largest difference of mean predictions between groups", self.mean_difference)
-            if self.kind == "regression" and self.mean_ratio.value != self.mean_ratio.value
-            else _fact("lowest ratio of mean predictions between groups", self.mean_ratio),
-            _fact("lowest adverse impact ratio (demographic parity ratio)", self.parity_ratio),
-            _fact("true positive rate difference (equal opportunity)", self.opportunity_difference),
-            _fact("equalized odds difference", self.odds_difference),
+            (
+                "share explained by a flexible learner of S (R², new rows)",
+                _share(self.learned_share),
+            ),
+            (
+                "gap of decisions between groups (demographic parity difference)",
+                _share(self.parity_difference),
+            ),
+            ("largest |correlation| with S", correlation),
+            ("largest standardized mean difference of a group", _share(smd)),
+            (
+                "mean predictions of groups",
+                " to ".join(filter(None, numbers((means.value, means.low)))),
+            ),
+            ("largest difference of mean predictions between groups", difference.words()),
+            ("lowest ratio of mean predictions between groups", _share(ratio)),
+            ("lowest adverse impact ratio (demographic parity ratio)", _share(self.parity_ratio)),
+            (
+                "true positive rate difference (equal opportunity)",
+                _share(self.opportunity_difference),
+            ),
+            ("equalized odds difference", _share(self.odds_difference)),
             *(
-                f"below four fifths: {group.attribute} = {group.group}, "
-                f"ratio {group.impact_ratio.words('.2f')}"
+                (
+                    "below four fifths",
+                    f"{group.attribute} = {group.group}, ratio {_share(group.impact_ratio)}",
+                )
                 for group in self.flagged
             ),
-            *([] if self.score_bins is None else [self.score_bins.words, NOT_LEARNED]),
-            f"in parentheses and brackets: {100 * self.confidence:g} % intervals",
         ]
-        return [fact for fact in facts if fact]
+        return [(label, text) for label, text in facts if text]
 
 
-def _fact(label: str, estimate: Estimate) -> str:
-    return f"{label}: {estimate.words('.4f')}" if estimate.value == estimate.value else ""
+def _share(found: Estimate) -> str:
+    """Write a share or a ratio with its interval; nothing if it is not defined."""
+    return found.words(scale=1.0)
 
 
 # What an audit of rows that are not in memory leaves out.
 NOT_LEARNED = "no flexible learner of S was tried: that needs the rows in memory"
-TOTALS = "predicted_over_observed"
-# Columns of the printed tables: name in the frame and heading.
-_SHOWN = {
-    "mean_prediction": "prediction",
-    "mean_response": "response",
-    "calibration": "obs − pred",
-    TOTALS: "pred / obs",
-    "mean_ratio": "of highest",
-    "adjusted_difference": "given controls",
-    "selection_rate": "selected",
-    "adverse_impact_ratio": "ratio",
-    "true_positive_rate": "TPR",
-    "false_positive_rate": "FPR",
-    "auc": "AUC",
-    "ks_of_classes": "KS classes",
-    "kolmogorov_smirnov": "KS",
-    "rmse": "RMSE",
-    "brier": "Brier",
+# Columns of the printed table: heading and format, by name in the frame.
+COLUMNS = {
+    "count": ("rows", ",.0f"),
+    "mean_prediction": ("prediction", ""),
+    "mean_response": ("response", ""),
+    "calibration": ("obs − pred", ""),
+    "predicted_over_observed": ("pred / obs", ".3f"),
+    "mean_ratio": ("of highest", ""),
+    "adjusted_difference": ("given controls", ""),
+    "selection_rate": ("selected", ".1%"),
+    "adverse_impact_ratio": ("ratio", ""),
+    "true_positive_rate": ("TPR", ".1%"),
+    "false_positive_rate": ("FPR", ".1%"),
+    "auc": ("AUC", ".3f"),
+    "gini": ("Gini", ".3f"),
+    "ks_of_classes": ("KS classes", ".3f"),
+    "standardized_mean_difference": ("SMD", ".2f"),
+    "kolmogorov_smirnov": ("KS", ".3f"),
+    "wasserstein": ("Wasserstein", ""),
+    "rmse": ("RMSE", ""),
+    "brier": ("Brier", ""),
 }
-_RATIO = "adverse_impact_ratio"
 # Those with their intervals beside them.
-_RATIOS = (_RATIO, "mean_ratio", "adjusted_difference")
+_INTERVALS = ("adverse_impact_ratio", "mean_ratio", "adjusted_difference")
 
 
-def _width(name: str) -> int:
-    return 20 if name in _RATIOS else 10
-
-
-def _line(group: GroupMeasures, shown: Sequence[str], first: int) -> str:
-    row = group.flat()
-    cells = "".join(f" {_cell(row, name):>{_width(name)}}" for name in shown)
-    label = ("  " if group.attribute else "") + group.group
-    line = f"{cut(label, first):<{first}} {group.count:>8,}{cells}"
-    return f"{line}{' *' if group.small else ''}".rstrip()
-
-
-def _cell(row: dict[str, Any], name: str) -> str:
-    value = row.get(name, NAN)
-    if value != value:
-        return ""
-    low, high = (row.get(f"{name}_{end}", NAN) for end in ("low", "high"))
-    if name in _RATIOS and low < high:
-        return f"{value:.3f} [{low:.3f}, {high:.3f}]"
-    return f"{observed_less_predicted(row):+.4g}" if name == "calibration" else f"{value:.4g}"
-
-
-def observed_less_predicted(row: dict[str, Any]) -> float:
-    """Return the calibration of a group, 0 if it is nothing but rounding."""
-    value: float = row["calibration"]
-    return value if abs(value) > 1e-12 * row["rmse"] else 0.0
+def _with_interval(row: dict[str, Any], name: str) -> str:
+    value, low, high = (row.get(f"{name}{end}", NAN) for end in ("", "_low", "_high"))
+    text, *ends = estimate(value, low, high, 3)
+    return f"{text} [{', '.join(ends)}]" if low < high else text
 
 
 def _extreme(estimates: Sequence[Estimate], sign: float = 1.0) -> Estimate:
@@ -393,6 +372,6 @@ def _defined(values: Iterable[Any]) -> list[Any]:
 def _defined_columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Turn rows into columns, without those that are defined nowhere."""
     columns = columns_of(rows)
-    if _RATIO in columns and not _defined(columns[_RATIO]):
+    if not _defined(columns.get("adverse_impact_ratio", [0.0])):
         del columns["adverse_impact"]
     return {name: values for name, values in columns.items() if _defined(values)}

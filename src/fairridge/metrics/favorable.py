@@ -43,10 +43,14 @@ class Favorable:
     words: str
     reason: str = ""
 
-    def __str__(self) -> str:
-        """Say in one line which outcome counts as favorable."""
+    @property
+    def with_reason(self) -> str:
+        """The outcome, and why it was chosen if the user did not say."""
         doubt = f" ({self.reason}; the option favorable changes it)" if self.reason else ""
-        return f"favorable outcome: {self.words}{doubt}"
+        return f"{self.words}{doubt}"
+
+    def __str__(self) -> str:
+        return f"favorable outcome: {self.with_reason}"
 
 
 def favorable_outcome(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from fairridge._typing import Floats
+from fairridge.tables import estimate
 
 NAN = float("nan")
 # Confidence of intervals that nobody has chosen another one for.
@@ -41,12 +42,15 @@ class Estimate:
         """Return the value and the ends by name, for a row of a table."""
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
-    def words(self, style: str) -> str:
-        """Write the value, and the interval behind it if it has one that is not a point."""
-        text = format(self.value, style)
-        if not self.low < self.high:
-            return text
-        return f"{text} ({format(self.low, style)} to {format(self.high, style)})"
+    def words(self, style: str = "", scale: float = 0.0) -> str:
+        """Write the value, and the interval behind it if it has one that is not a point.
+
+        Without a style the ends have places enough to differ, and what is nothing beside the
+        scale, such as 1 for shares, is 0.
+        """
+        ends = (self.value, self.low, self.high)
+        texts = [format(each, style) for each in ends] if style else estimate(*ends, 3, scale)
+        return f"{texts[0]} ({texts[1]} to {texts[2]})" if self.low < self.high else texts[0]
 
 
 # What no rows at all estimate.

@@ -10,11 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from fairridge._notebook import facts_html, table_html
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_bounds, check_option
-from fairridge.data import as_table, columns_of, make_frame, name_of
+from fairridge.data import as_table, columns_of, name_of
 from fairridge.data.pipelines import bound_parameter
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
@@ -22,6 +21,7 @@ from fairridge.metrics.group_table import SMALL_GROUP_ROWS
 from fairridge.metrics.groups import BINS, Grouping, groupings, numbers_beyond
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.rules import Compared, JudgedRows, Rule
+from fairridge.tables import Column, Table, Tabular
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
 from fairridge.validation.same_rows import refuse_training_rows
@@ -35,10 +35,18 @@ NO_OTHER = (
 )
 # Bounds to walk over if none are given: dense where models differ most.
 BOUNDS = (0.0, *np.geomspace(0.001, 1.0, 30).tolist())
+# How columns of the walk are printed.
+STEPS = {
+    "unfairness": ("bound r", ".4g"),
+    "train_value": ("in training", ".4f"),
+    "value": ("held out", ".4f"),
+    "p_value": ("p-value", ".3g"),
+    "passed": ("result", ""),
+}
 
 
-@dataclass(frozen=True)
-class ChosenBound:
+@dataclass(frozen=True, repr=False)
+class ChosenBound(Tabular):
     """The largest bound whose decisions meet a rule, with confidence.
 
     Attributes
@@ -113,19 +121,25 @@ class ChosenBound:
     @property
     def tested(self) -> Any:
         """A frame with one row per tested bound: measures, p-value, whether it passed."""
-        return make_frame(columns_of(self.steps), self._backend)
+        return self.to_frame()
 
-    def _repr_html_(self) -> str:
-        steps = table_html(columns_of(self.steps), "Tested, in this order")
-        return facts_html(list(self.facts.items()), type(self).__name__) + steps
+    def _tables(self) -> list[Table]:
+        results = ["passed" if step["passed"] else "failed" for step in self.steps]
+        columns = {
+            name: Column(values, *STEPS[name], texts=results if name == "passed" else None)
+            for name, values in columns_of(self.steps).items()
+        }
+        facts = [("Favorable outcome", self.favorable.with_reason), *self.facts.items()]
+        title = "Bounds tested on held-out rows, in this order"
+        return [Table(title, columns, facts, (), self._backend, listed=True)]
 
     @property
     def facts(self) -> dict[str, str]:
         """What was asked and found, by name, for reports."""
         found = {
+            "Answer": self._answer,
             "Rule": repr(self.rule),
             "Confidence": f"{self.confidence:g}",
-            "Answer": self._answer,
         }
         if self.p_value is not None:
             found["p-value of the bound"] = f"{self.p_value:.3g}"
@@ -153,10 +167,6 @@ class ChosenBound:
                 return f"the model does not meet the rule {with_confidence}"
             return f"no bound meets the rule {with_confidence}"
         return "undecided: groups could not be tested"
-
-    def __str__(self) -> str:
-        lines = [f"{name}: {value}." for name, value in self.facts.items() if name != "Answer"]
-        return "\n".join([str(self.favorable), f"{self._answer}.", *lines, str(self.tested)])
 
 
 def untested_words(group: dict[str, Any]) -> str:

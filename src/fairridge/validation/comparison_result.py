@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from fairridge._notebook import table_html
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import columns_of, make_frame
@@ -16,6 +15,7 @@ from fairridge.estimators._flips import flips_text
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable
 from fairridge.reports import TradeOff, plot_trade_off
+from fairridge.tables import Column, Table, Tabular
 from fairridge.validation.decision_rates import RATES
 
 # Measures of accuracy: words, and whether more of it is better.
@@ -78,8 +78,8 @@ LEGEND = (
 )
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Tabular):
     """What several models reach on the same data, one record per model and bound.
 
     Attributes
@@ -151,52 +151,29 @@ class Comparison:
         """
         return make_frame(columns_of(self.records), self._backend)
 
-    def __str__(self) -> str:
-        parts = []
-        for title, columns in TABLES.items():
-            parts += [title, *_aligned(self.table(columns)), ""]
-        return "\n".join([*parts, LEGEND, *self.remarks()])
+    def _tables(self) -> list[Table]:
+        tables = [Table(title, self._columns(of)) for title, of in TABLES.items()]
+        return [*tables[:-1], replace(tables[-1], notes=[LEGEND, *self._remarks()])]
 
-    __repr__ = __str__
+    def _columns(self, written: dict[str, tuple[str, str]]) -> dict[str, Column]:
+        """Return those columns that some model has, with errors beside the numbers."""
+        columns = {"model": Column([record["model"] for record in self.records], "model")}
+        for name, (head, style) in written.items():
+            values = [record.get(name, np.nan) for record in self.records]
+            texts = [_cell(record, name, style) for record in self.records]
+            if any(_known(record, name) for record in self.records):
+                columns[name] = Column(values, head, texts=texts)
+        return columns
 
-    def _repr_html_(self) -> str:
-        head, *rows = self.table(_BOUND | _USES | _ACCURACY | _FAIRNESS)
-        columns = {name: [row[k] for row in rows] for k, name in enumerate(head)}
-        return table_html(columns, "Comparison, held out", [LEGEND, *self.remarks()])
-
-    def table(self, columns: dict[str, tuple[str, str]]) -> list[list[str]]:
-        """Return headings and cells as text, of those columns that some model has.
-
-        Parameters
-        ----------
-        columns : dict of str to (str, str)
-            Heading and format, by column of `to_frame()`.
-
-        Returns
-        -------
-        list of list of str
-            The headings first, then one list per model and bound.
-        """
-        shown = [name for name in columns if any(_known(record, name) for record in self.records)]
-        head = ["model", *(columns[name][0] for name in shown)]
-        return [head] + [
-            [record["model"], *(_cell(record, name, columns[name][1]) for name in shown)]
-            for record in self.records
-        ]
-
-    def remarks(self) -> list[str]:
+    def _remarks(self) -> list[str]:
         """Return what one must know to read the table."""
         return [
             *([] if self.favorable is None else [str(self.favorable)]),
             *self.notes,
-            *self.flip_remarks(),
+            *(f"{name}, r = {r:g}: {flips_text(flips)}" for name, r, flips in self.sign_flips),
             *(f"{name}: {text}" for name, texts in self.warnings.items() for text in texts),
             *(f"left out {name}: {reason}" for name, reason in self.skipped.items()),
         ]
-
-    def flip_remarks(self) -> list[str]:
-        """Return which predictors have another sign than without a bound."""
-        return [f"{name}, r = {r:g}: {flips_text(flips)}" for name, r, flips in self.sign_flips]
 
     def plot(self, measure: str | None = None, score: str | None = None, ax: Any = None) -> Any:
         """Draw the frontier: accuracy over unfairness, on held-out rows, with 95 % intervals.
@@ -253,11 +230,3 @@ def _cell(record: dict[str, Any], name: str, style: str) -> str:
         return "yes" if record[name] else "no"
     error = f" ±{record[f'{name}_error']:{style}}" if _known(record, f"{name}_error") else ""
     return f"{record[name]:{style}}{error}"
-
-
-def _aligned(table: list[list[str]]) -> list[str]:
-    first, *others = (max(map(len, column)) for column in zip(*table, strict=True))
-    return [
-        "  ".join([name.ljust(first), *map(str.rjust, cells, others)]).rstrip()
-        for name, *cells in table
-    ]

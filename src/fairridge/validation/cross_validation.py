@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 
-from fairridge._notebook import lines_html, table_html
+from fairridge._notebook import lines_html
 from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
@@ -27,6 +27,7 @@ from fairridge.metrics.sensitive_columns import SensitiveColumns, sensitive_attr
 from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
+from fairridge.tables import Table, Tabular
 from fairridge.validation.any_model import any_fold
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
@@ -41,8 +42,8 @@ from fairridge.validation.whole import WholeModel
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-@dataclass(frozen=True)
-class CrossValidation:
+@dataclass(frozen=True, repr=False)
+class CrossValidation(Tabular):
     """What cross-validation measured: one record per model, bound, repeat and fold.
 
     Attributes
@@ -116,14 +117,16 @@ class CrossValidation:
             curves.append(ValidationCurve(model, name, np.array(bounds), means, errors))
         return curves
 
-    def _repr_html_(self) -> str:
-        curves = self.curves("loss")
+    def _tables(self) -> list[Table]:
         rows = [
             {"model": c.model, "unfairness": r, c.measure: mean, "standard error": error}
-            for c in curves
+            for c in self.curves("loss")
             for r, mean, error in zip(c.unfairness, c.mean, c.standard_error, strict=True)
         ]
-        table = table_html(columns_of(rows), "Cross-validation, mean over folds")
+        return [Table.of(columns_of(rows), "Cross-validation, mean over folds", brief=True)]
+
+    def _repr_html_(self) -> str:
+        curves, table = self.curves("loss"), super()._repr_html_()
         grids = {tuple(c.unfairness) for c in curves}
         if len(grids) > 1 or len(curves) > 3:  # a small picture has room for three lines
             return table

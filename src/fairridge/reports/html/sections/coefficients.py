@@ -158,12 +158,13 @@ def _row(
 ) -> Html:
     coef, chosen = contents.terms[k], contents.chosen
     free = coef.standardized[contents.free]
-    key = f"{coef.outcome}: {coef.name}" if coef.outcome else coef.name
     return element(
         "tr",
         element("th", _label(coef), scope="row"),
         element("td", board.text([number(v, 4) for v in coef.values])),
-        element("td", interval_text(errors.get(key)), class_="interval") if errors else None,
+        element("td", interval_text(errors.get(_label(coef))), class_="interval")
+        if errors
+        else None,
         bar(
             board.text([signed(v) for v in coef.standardized]),
             largest,

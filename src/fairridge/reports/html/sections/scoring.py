@@ -88,7 +88,7 @@ def _raw(contents: ReportContents, scoring: Scoring) -> Html:
             label = f"{name} → {outcome}" if several else name
             rows.append([label, _exact(value)])
             if known:
-                error = known.get(f"{outcome}: {name}" if several else name)
+                error = known.get(label)
                 rows[-1] += [
                     MISSING if error is None else number(error[0]),
                     interval_text(error),
