@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairridge import FairRidgeRegressor
 from fairridge.fairness import EqualityOfOpportunity, IndividualFairness, StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
 from fairridge.inference.passes import row_terms
@@ -110,6 +111,7 @@ def test_quantities_have_the_influence_of_whole_fits(family):
     settings = {"penalty": Ridge(), "predictor_penalty": 1.0, "standardize": True}
     analysis = analyzed(family, data, PARITY, 0.03, weight, **settings)
     named = analysis.quantities()
+    del named["optimism"]  # no estimate, and without an influence
     what = analysis.rows_of(analysis.branch, tuple(named.values()))
     rows = row_terms(analysis.fit.engine, family, what)[:, analysis.branch.width :]
     found = inferred(family, data, PARITY, 0.03, weight, covariance="HC0", **settings)
@@ -182,6 +184,42 @@ def test_criteria_of_least_squares(data):
     assert fair.effective_parameters == pytest.approx(5.0)
     between = inferred(Gaussian(), data, PARITY, 0.02)
     assert 5.0 < between.effective_parameters < 7.0
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3)], ids=repr)
+def test_aic_counts_what_rows_gain_by_their_own_part(family):
+    """Σ(score of a row)·(its influence on the coefficients), by raw coefficients."""
+    data = draw(family, n=400)
+    settings = {"penalty": Ridge(), "predictor_penalty": 1.0, "standardize": True}
+    found = inferred(family, data, PARITY, 0.02, **settings)
+    analysis = analyzed(family, data, PARITY, 0.02, **settings)
+    Z = np.column_stack([np.ones(400), *data[:2]])
+    raw, _, _ = analysis.maps(analysis.branch)
+    coefficients = found.estimate.reshape(-1, Z.shape[1])
+    eta, y = Z @ coefficients.T, data[2][:, 0]
+    targets = y[:, None] == np.arange(3.0) if family.n_predictors > 1 else y[:, None]
+    e = targets - family.mean(family.to_contrasts(eta.T).T if family.n_predictors > 1 else eta)
+    scores = (e[:, :, None] * Z[:, None, :]).reshape(400, -1)
+    terms = row_terms(analysis.fit.engine, family, analysis.rows_of(analysis.branch))
+    gained = (scores * (terms @ raw)).sum() / (400 - analysis.parameters())
+    if family.least_squares:
+        gained = gained / np.mean(e**2) + 1.0
+    assert found.aic == pytest.approx(2.0 * (gained - found.facts.loglik))
+
+
+def test_aic_of_a_bound_that_costs_much_is_that_of_other_rows():
+    """Parameters as they are counted elsewhere are 7 too many here."""
+    excess = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        S, X, noise = rng.normal(size=(2080, 2)), rng.normal(size=(2080, 8)), rng.normal(size=2080)
+        y, Z = 2.0 * S.sum(axis=1) + 0.5 * X.sum(axis=1) + noise, np.hstack([S, X])
+        model = FairRidgeRegressor(0.05, sensitive=[0, 1]).fit(Z[:80], y[:80])
+        found, e = model.inference(Z[:80], y[:80]), y - model.predict(Z)
+        own, others = np.mean(e[:80] ** 2), np.mean(e[80:] ** 2)
+        excess.append(found.aic - 80.0 * (np.log(2.0 * np.pi * own) + others / own))
+    assert abs(np.mean(excess)) < 3.0 * np.std(excess) / 30**0.5 + 1.0
+    assert np.std(excess) / 30**0.5 < 3.0
 
 
 def test_intervals_of_predictions(data, bound):

@@ -17,7 +17,7 @@ proportion = LateModule("statsmodels.stats.proportion")
 def ratio_of_totals(predicted, observed, weight, confidence):
     everyone = Grouping("", ("all",), np.zeros(len(weight), dtype=np.intp))
     table = GroupTable.of([everyone], weight, predicted, observed, observed - predicted)
-    return table.totals(0, 1, 2, confidence)[0]
+    return table.totals(0, confidence, amounts=False)[0]
 
 
 @given(n=st.integers(1, 300), hits=st.integers(0, 300), confidence=st.floats(0.5, 0.999))
@@ -99,3 +99,22 @@ def test_a_ratio_of_totals_has_the_interval_of_the_delta_method():
     assert np.isnan([none.low, none.high]).all()
     for pair in ((mean, np.zeros(50)), (-mean, mean), (mean, -mean)):
         assert np.isnan(ratio_of_totals(*pair, weight, 0.9).value)
+
+
+def test_groups_of_amounts_vary_as_all_of_them_do_at_least():
+    rng = np.random.default_rng(0)
+    group = Grouping("g", ("few", "many"), np.repeat([0, 1], [20, 980]))
+    expected = np.repeat([2.0, 1.0], [20, 980])
+    observed = expected * np.append(rng.uniform(0.9, 1.1, 20), rng.exponential(size=980))
+    table = GroupTable.of([group], np.ones(1000), expected, observed, observed - expected)
+    own, alike = (table.totals(0, 0.95, amounts=amounts) for amounts in (False, True))
+    few, many = own
+    ratio = many.value
+    of_many = np.var(ratio * observed[20:] - expected[20:])
+    of_few = np.var(few.value * observed[:20] - expected[:20])
+    of_all = 2.0**1.5 * (0.98 * of_many + 0.02 * of_few / 2.0**1.5)
+    half = stats.t.ppf(0.975, 19) * np.sqrt(of_all / 19.0) / 2.0
+    assert alike[0].high == pytest.approx(few.value * np.exp(half))
+    assert alike[0].low == pytest.approx(few.value / np.exp(half))
+    assert few.high < 1.1 * few.value < alike[0].high
+    assert alike[1] == many

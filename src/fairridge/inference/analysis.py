@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.inference.description import Description, check_model
 from fairridge.inference.given import Given, basis_given
-from fairridge.inference.influence import Branch, Influences, branch_of
+from fairridge.inference.influence import Branch, Functional, Influences, Optimism, branch_of
 from fairridge.inference.kinds import state_of
 from fairridge.inference.linearize import linearize
 from fairridge.inference.measures import MeanDeviance, Measure
@@ -173,7 +174,25 @@ class Analysis:
             constrained = self.branch.functional(MeanDeviance.of(self.state))
             unconstrained = free.functional(MeanDeviance.of(state))
             quantities["price"] = ((1.0, self.branch, constrained), (-1.0, free, unconstrained))
+            gained = Optimism(self.branch, np.zeros_like(self.branch.theta))
+            quantities["optimism"] = ((1.0, self.branch, Functional(None, gained)),)
         return quantities
+
+    def optimism(self, named: Sequence[str], sums: Floats, scheme: Scheme) -> float | None:
+        """Return what the log-likelihood of the rows exceeds that of as many others by.
+
+        A bound that costs much leaves large residuals, of which coefficients that would have
+        small ones without it follow little: fewer than their number. None where they are not
+        known, or free.
+        """
+        if "optimism" not in named or scheme.clusters is not None:
+            return None
+        total = float(sums[-1, self.branch.width + list(named).index("optimism")])
+        n_rows, gaussian = self.n_rows(scheme), self.family.least_squares
+        weight, fit = self.basis.weight, self.fit
+        dispersion = fit.deviance / weight if gaussian else self.problem.dispersion(fit)
+        degrees = max(n_rows - self.parameters(), 1.0)
+        return total / weight / dispersion * n_rows / degrees + float(gaussian)
 
     def of_population(self, scheme: Scheme) -> dict[str, Quantity]:
         """Return quantities that relate R² on S in the rows to that in their population."""

@@ -98,6 +98,7 @@ def inference_of(
     if products is not None or known:
         require_zero_mean(analysis, sums)
     factor, df = analysis.finite_sample(scheme)
+    optimism = analysis.optimism(list(named), sums, scheme)
     factor /= analysis.basis.weight**2
     sums = factor * sums
     estimated = _quantities(analysis, named, sums[branch.width : -1, branch.width : -1])
@@ -113,7 +114,8 @@ def inference_of(
     if products is None:
         of_raw, of_fair = with_few_rows(analysis, branch, scheme, (of_raw, of_fair))
     facts = _facts(analysis, scheme, df, near, title)
-    facts = replace(facts, notes=(*facts.notes, *notes_on_few_rows(of_raw)))
+    notes = (*facts.notes, *notes_on_few_rows(of_raw))
+    facts = replace(facts, notes=notes, optimism=optimism)
     population = _population(analysis, scheme, named, sums, factor, df)
     of_raw = _with_isolated(of_raw, analysis, coefficients)
     if order is not None:

@@ -228,6 +228,28 @@ class Branch(DeviceConstants):
         return Functional(self.weights(gradient) if gradient.any() else None, measure)
 
 
+@dataclass(frozen=True)
+class Optimism(DeviceConstants):
+    """What each row gains by its own part in the coefficients, (g z)·φ_θ (Takeuchi 1976)."""
+
+    branch: Branch
+    gradient: Floats  # zeros, of shape (m, 1+q+p)
+    value = 0.0
+    free_gradient = None
+
+    def direct(self, at: RowsOfModel) -> Floats:
+        """Return (g z)·φ_θ of each row."""
+        shape, inverse = (at.rows.n_rows, *self.gradient.shape), self.branch.inverse
+        equations = blank((shape[0], len(inverse)), at.rows.sx)
+        self.branch._write_equations(at, equations)
+        score = blank(shape, at.rows.sx)
+        at.write_score_columns(score)
+        moved = equations @ inverse[: self.gradient.size].T
+        xp = namespace(moved)
+        gained: Floats = xp.sum(moved * xp.reshape(score, moved.shape), axis=1)
+        return gained
+
+
 def branch_of(state: State, binding: Measure | None = None, free: Branch | None = None) -> Branch:
     """Solve the equations of a model for the influence of any row.
 

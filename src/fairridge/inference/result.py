@@ -53,6 +53,8 @@ class Facts:
     weight: float  # sum of the weights
     ratio: str = ""  # what powers of e of coefficients are, such as "odds ratio"; "" if nothing
     notes: tuple[str, ...] = ()  # remarks
+    # What the log-likelihood exceeds that of other rows by; None if that is `parameters`.
+    optimism: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -440,8 +442,10 @@ class Inference(Tabular):
 
     @property
     def aic(self) -> float:
-        """−2 log-likelihood + 2·effective_parameters."""
-        return -2.0 * self.facts.loglik + 2.0 * self.facts.parameters
+        """−2 log-likelihood + 2·effective_parameters; Takeuchi's trace if the bound binds."""
+        facts = self.facts
+        gained = facts.parameters if facts.optimism is None else facts.optimism
+        return -2.0 * facts.loglik + 2.0 * gained
 
     @property
     def bic(self) -> float:

@@ -66,10 +66,13 @@ class GroupSums:
             if name == "calibration" and not brief:
                 squares = rows.squares[k] / rows.weights + rows.means[k] ** 2
                 fields["rmse"] = np.sqrt(squares).tolist()
+        amounts = ("mean_response", False) in self.columns  # in place of classes
         for name, table in self.others.parts.items():
             totals = name == "predicted_over_observed"
             fields[name] = (
-                table.totals(0, 1, 2, confidence) if totals else table.rates(0, confidence)
+                table.totals(0, confidence, amounts=amounts)
+                if totals
+                else table.rates(0, confidence)
             )
         shares = rows.weights / rows.weights[0]  # the first group is everyone
         fields |= {

@@ -132,13 +132,15 @@ class GroupTable:
         variance = _quotient(self.squares[column], self.weights)
         return mean_estimates(self.means[column], variance, self.sizes, confidence)
 
-    def totals(
-        self, predicted: int, observed: int, error: int, confidence: float
-    ) -> list[Estimate]:
-        """Return Σ w predicted / Σ w observed of each group; `error` is observed − predicted."""
-        columns = [predicted, observed, error]
-        variances = _quotient(self.squares[columns], self.weights)
-        return total_estimates(self.means[columns], variances, self.sizes, confidence)
+    def totals(self, first: int, confidence: float, *, amounts: bool) -> list[Estimate]:
+        """Return Σ w predicted / Σ w observed of each group.
+
+        Three columns have what is predicted, observed, and the latter less the former.
+        """
+        columns = slice(first, first + 3)
+        means, variances = self.means[columns], _quotient(self.squares[columns], self.weights)
+        alike = [(own, self.weights[own]) for own in self.places] if amounts else ()
+        return total_estimates(means, variances, self.sizes, confidence, alike)
 
 
 def decision_table(

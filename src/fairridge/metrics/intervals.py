@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from fairridge._typing import Floats
 from fairridge.tables import estimate
 
 NAN = float("nan")
+# Power of the mean that variances go with, between those of counts (1) and amounts (2).
+VARIANCE_POWER = 1.5
 # Confidence of intervals that nobody has chosen another one for.
 CONFIDENCE = 0.95
 
@@ -132,7 +135,11 @@ def _half_width(n: Floats, error: Floats, confidence: float) -> Floats:
 
 
 def total_estimates(
-    means: Floats, variances: Floats, n: Floats, confidence: float
+    means: Floats,
+    variances: Floats,
+    n: Floats,
+    confidence: float,
+    alike: Sequence[tuple[slice, Floats]] = (),
 ) -> list[Estimate]:
     """Return Σ w predicted / Σ w observed with intervals by the delta method on the log scale.
 
@@ -140,6 +147,10 @@ def total_estimates(
     variance follows from those of both columns and of e = observed − predicted:
     VAR(p − R·o) = (1 − R)(VAR(p) − R·VAR(o)) + R·VAR(e). A ratio of zero has no interval.
     Undefined unless responses add up to more than zero, and predictions to no less.
+
+    Few amounts that do not happen to have a large one show neither the mean nor the variance of
+    their group. So the variance of `alike` groups is at least that of all of them, in proportion
+    to a power of the mean.
 
     Parameters
     ----------
@@ -149,6 +160,8 @@ def total_estimates(
         Effective numbers of rows.
     confidence : float
         Level of the intervals.
+    alike : sequence of (slice, ndarray)
+        Groups of amounts that vary alike, and their weights.
     """
     predicted, observed, _ = means
     defined = (observed > 0.0) & (predicted >= 0.0)
@@ -156,6 +169,13 @@ def total_estimates(
     of_p, of_o, of_error = variances
     spread = np.maximum((1.0 - ratio) * (of_p - ratio * of_o) + ratio * of_error, 0.0)
     positive = np.where(predicted > 0.0, predicted, NAN)
+    for own, weights in alike:
+        level = positive[own]
+        known = np.isfinite(level) & defined[own]
+        share, level = weights[known] / weights[known].sum(), level[known]
+        each = spread[own][known]
+        of_all = level**VARIANCE_POWER * (share @ (each / level**VARIANCE_POWER))
+        spread[np.arange(len(n))[own][known]] = np.maximum(each, of_all)
     error = _standard_error(spread, n) / positive
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
         change = np.exp(_half_width(n, error, confidence))

@@ -303,7 +303,7 @@ def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, d
     """
     starts = range(len(labels), len(table.means), 3)
     suffixes = [f" → {label}" for label in labels] if len(starts) > 1 else [""] * len(starts)
-    by_class = [table.totals(k, k + 1, k + 2, CONFIDENCE) for k in starts]
+    by_class = [table.totals(k, CONFIDENCE, amounts=not labels) for k in starts]
     names = [
         f"{attribute}: {label}" if attribute else label
         for attribute, labels in zip(table.attributes, table.labels, strict=True)
