@@ -6,7 +6,6 @@ import warnings
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -251,53 +250,6 @@ def test_functions_among_the_settings_have_no_address(people, people_X):
 def test_the_report_says_what_it_is(gaussian_report):
     assert repr(gaussian_report).startswith("AuditReport('Fairness audit of a model for gaussian'")
     assert "5.00 %" in gaussian_report.summary
-
-
-class Bar:
-    """A bar of tqdm, without a terminal."""
-
-    made: ClassVar[list["Bar"]] = []
-
-    def __init__(self, **options):
-        self.n, self.total, self.closed = 0, None, False
-        assert options["disable"] is None
-        self.made.append(self)
-
-    def set_description(self, text, refresh):
-        self.text = text
-
-    def update(self, steps):
-        self.n += steps
-
-    def close(self):
-        self.closed = True
-
-
-def test_a_bar_appears_after_a_moment_even_before_the_first_step(monkeypatch):
-    from fairridge._progress import DelayedBar
-
-    monkeypatch.setattr(Bar, "made", [])
-    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
-    with DelayedBar(delay=0.01) as show:
-        show._clock.join(10.0)
-        (bar,) = Bar.made
-        assert (bar.text, bar.n, bar.total) == ("fitting", 0, None)
-        show("held-out folds", 1, 4)
-        show("groups", 4, 4)
-        assert (bar.text, bar.n, bar.total, bar.closed) == ("groups", 4, 4, False)
-    assert bar.closed
-
-
-def test_work_of_a_moment_has_no_bar(monkeypatch):
-    from fairridge._progress import DelayedBar
-
-    monkeypatch.setattr(Bar, "made", [])
-    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
-    with DelayedBar(delay=60.0) as show:
-        show("groups", 4, 4)
-    show._clock.join(10.0)
-    show._appear()  # the clock may have rung as the work ended
-    assert Bar.made == []
 
 
 @pytest.mark.slow

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, Literal
 
-from fairridge._progress import DelayedBar
+from fairridge._progress import Progress
 from fairridge.arguments import check_count, check_flag, check_option
 from fairridge.estimators._training import refuse_more_data
 from fairridge.outputs import writing
@@ -165,8 +164,8 @@ def report(
     else:
         if not hasattr(judged.last, "unfairness_"):
             judged = judged.with_steps_fitted(given)
-        with DelayedBar() if progress is None else nullcontext(progress) as shown:
-            page = AuditReport(gather(judged, given, options, shown))
+        with Progress(None, None if progress is None else False, "step") as bar:
+            page = AuditReport(gather(judged, given, options, progress or bar.stage))
     if out is not None:
         with writing(out) as file:
             file.write(page.text(format).encode())
