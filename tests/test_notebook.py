@@ -74,7 +74,7 @@ def shown(model, people):
     wage = X["<b>"].to_numpy()
     few = X[["sex", "<b>"]]
     inference = FairRidgeRegressor(0.2, sensitive="sex").fit(few, wage**2).inference(few, wage**2)
-    certificate = Certificate(0.05, 0.01, 0.95, 0.06, "closed-form", 1234, False, 5678)
+    certificate = Certificate(0.05, 0.01, 0.95, 0.06, "draws", 1234, False, 5678)
     half = (few[:100], y[:100], few[100:], y[100:])
     rule = MeanGap(0.9, favorable="yes")
     return [

@@ -9,7 +9,6 @@ from scipy import stats
 from fairridge.fairness import MeanParity, StatisticalParity
 from fairridge.families import Binomial, Gaussian, Multinomial
 from fairridge.inference import certify
-from fairridge.inference.certify import _limit
 from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
 from fairridge.penalties import Ridge
 
@@ -19,7 +18,7 @@ SETTINGS = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
 
 
 def by_hand(S, scores, w):
-    """Return ω, the variance of its estimate and ν, row by row."""
+    """Return ω, the covariance of errors along b, of d and of g, and ν, row by row."""
     S = S - np.average(S, axis=0, weights=w)
     f = scores - np.average(scores, axis=0, weights=w)
     gamma = np.linalg.solve(S.T @ (w[:, None] * S), S.T @ (w[:, None] * f))
@@ -28,15 +27,23 @@ def by_hand(S, scores, w):
     N, T = (np.average((part**2).sum(axis=1), weights=w) for part in (h, t))
     Z = np.column_stack([np.ones(len(S)), S])
     leverage = w * (Z * np.linalg.solve(Z.T @ (w[:, None] * Z), Z.T).T).sum(axis=1)
-    both = 2 * h * t / np.sqrt(1 - leverage)[:, None]
-    move = (both + h * h).sum(axis=1) - N - N / T * ((t * t).sum(axis=1) - T)
-    a = w**2 * (h * h).sum(axis=1)
-    return N / T, (w**2 @ move**2) / w.sum() ** 2 / T**2, a.sum() ** 2 / (a @ a) - 1
+    e, d = (h * t).sum(axis=1) / np.sqrt(N), (h * h).sum(axis=1) / N - 1
+    rows = np.column_stack([e, d, (t * t).sum(axis=1) / T - 1]) * (w / w.sum())[:, None]
+    degrees = min((a**2).sum() ** 2 / (a**4).sum() for a in rows[:, :2].T)
+    rows[:, :2] /= (1 - leverage)[:, None]
+    return N / T, rows.T @ rows, degrees
+
+
+def along(one):
+    """Return the covariance of errors along b, of d and of g."""
+    onto = np.zeros((3, len(one.covariance)))
+    onto[0, :-2], onto[1, -2], onto[2, -1] = one.direction, 1.0, 1.0
+    return onto @ one.covariance @ onto.T
 
 
 @pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_odds_and_their_variance_are_those_of_plain_sums(family, weighted):
+def test_odds_and_their_errors_are_those_of_plain_sums(family, weighted):
     data = draw(family, n=150)
     w = np.random.default_rng(1).random(150) + 0.2 if weighted else np.ones(150)
     offset = np.linspace(-1, 1, 150) if family.name == "binomial" else None
@@ -50,48 +57,60 @@ def test_odds_and_their_variance_are_those_of_plain_sums(family, weighted):
         eta = fit.linear_predictor().reshape(150, -1)
         shifted = eta if offset is None else eta + offset[:, None]
         mu = family.mean(shifted) if family.n_predictors == 1 else family.probabilities(shifted)
-        odds, variance, degrees = by_hand(data[0], eta, w)
-        for one in (linear[k], general[k]):
+        values = {"linear": eta, "means": mu.reshape(150, -1)}
+        for kind, one in (("linear", linear[k]), ("linear", general[k]), ("means", on_means[k])):
+            odds, covariance, degrees = by_hand(data[0], values[kind], w)
             assert one.odds == pytest.approx(odds, rel=1e-8)
             assert one.degrees == pytest.approx(degrees, rel=1e-8)
-            assert one.spread == pytest.approx(variance / (4 * odds), rel=1e-8)
-        odds, variance, degrees = by_hand(data[0], mu.reshape(150, -1), w)
-        assert on_means[k].degrees == pytest.approx(degrees, rel=1e-8)
-        assert on_means[k].odds == pytest.approx(odds, rel=1e-8)
-        assert on_means[k].spread == pytest.approx(variance / (4 * odds), rel=1e-8)
+            np.testing.assert_allclose(along(one), covariance, rtol=1e-7, atol=1e-12)
 
 
-def test_draws_of_a_fair_model_are_chi_squared():
-    q, n = 3, 500
-    covariance = np.diag([*([0.7 / n] * q), 0.0, 0.0])
-    one = ExplainedScores(np.zeros(q), 0.7, covariance)
-    assert one.spread == pytest.approx(1 / n)
-    rng = np.random.default_rng(0)
-    numbers = rng.standard_normal((4000, q + 2)), rng.random(4000)
-    assert stats.kstest(n * one.draws(*numbers), "chi2", args=(q,)).pvalue > 0.01
-    few = replace(one, degrees=9.0).draws(*numbers)
-    assert stats.kstest(n * few / q, "f", args=(q, 9.0)).pvalue > 0.01
+def scores(b, spread, *, other=1.0, **options):
+    """Scores whose coefficients have independent errors, and nothing else has."""
+    b = np.asarray(b, dtype=float)
+    size = np.sqrt(b @ b)
+    direction = b / size if size else np.eye(len(b))[0]
+    covariance = np.diag([*([spread] * len(b)), 0.0, 0.0])
+    return ExplainedScores(b, direction, other, covariance, **{"degrees": np.inf} | options)
 
 
-def test_the_limit_from_other_rows_inverts_the_noncentral_chi_squared():
-    q, n = 2, 400
-    b = np.array([0.1, 0.2])
-    one = ExplainedScores(b, 1.0, np.diag([1 / n, 1 / n, 0.0, 0.0]))
-    limit = _limit(one, 0.9)
-    odds = limit / (1 - limit)
-    assert stats.ncx2.cdf(one.odds * n, q, odds * n) == pytest.approx(0.1, abs=1e-8)
-    assert one.share < _limit(one, 0.9, factor=100.0) < limit
+def test_a_fair_model_has_the_quantile_of_chi_squared():
+    one = scores(np.zeros(3), 0.7 / 500, other=0.7, followed=0.0)
+    assert 500 * one.quantile(0.9) == pytest.approx(stats.chi2.ppf(0.9, 3), rel=0.03)
+    few = replace(one, degrees=9.0)
+    assert 500 * few.quantile(0.9) == pytest.approx(3 * stats.f.ppf(0.9, 3, 9), rel=0.04)
 
 
-def test_draws_and_the_closed_form_agree_for_normal_rows():
-    rng = np.random.default_rng(3)
-    n = 4000
-    S = rng.normal(size=(n, 2))
-    X = S @ rng.normal(size=(2, 3)) + rng.normal(size=(n, 3))
-    y = (S @ [1.0, 0.5] + X @ [0.5, -0.4, 0.3] + rng.normal(size=n))[:, None]
-    problem = problem_of(Gaussian(), (S, X, y, y), **SETTINGS)
-    closed, drawn = (certify(problem, 0.05, 0.95, method) for method in ("closed-form", "draws"))
-    assert drawn.training_bound == pytest.approx(closed.training_bound, rel=0.02)
+def test_errors_across_b_count_by_how_far_the_model_follows_its_rows():
+    b, spread = [0.3, 0.0, 0.0, 0.0, 0.0], 0.01**2
+    limits = [scores(b, spread, followed=m).quantile(0.9) for m in (0.0, 0.5, 1.0)]
+    along_b = (0.3 + 0.01 * stats.norm.ppf(0.9)) ** 2
+    expected = [along_b + (1 - 2 * m) * 4 * spread for m in (0.0, 0.5, 1.0)]
+    np.testing.assert_allclose(limits, expected, rtol=3e-3)
+
+
+def test_errors_of_variances_multiply_the_odds():
+    one = scores([0.3], 0.0)
+    for place, sign in ((1, 1), (2, 1)):
+        covariance = np.zeros((3, 3))
+        covariance[place, place] = 0.2**2
+        found = replace(one, covariance=covariance).quantile(0.9)
+        assert found == pytest.approx(0.09 * np.exp(sign * 0.2 * stats.norm.ppf(0.9)), rel=0.02)
+    # Scores whose spread varies with h: what lowers T raises E[h²].
+    covariance = np.zeros((3, 3))
+    covariance[1:, 1:] = 0.2**2
+    assert replace(one, covariance=covariance).quantile(0.9) == pytest.approx(0.09)
+
+
+def test_optimism_moves_the_center():
+    moved = scores([0.3, 0.0], 0.0, optimism=np.array([0.1, 0.2]), followed=0.0)
+    assert moved.quantile(0.5) == pytest.approx(0.4**2 + 0.2**2)
+
+
+def test_more_rows_bring_the_limit_closer():
+    limits = [scores([0.2, 0.1], 1 / n).quantile(0.9) for n in (100, 400, 1600, 10**12)]
+    assert limits == sorted(limits, reverse=True)
+    assert limits[-1] == pytest.approx(0.05, rel=1e-3)
 
 
 def test_mean_parity_is_certified_for_the_means():

@@ -32,7 +32,7 @@ def test_text_has_the_colors_of_the_theme(browser, people, people_X, tmp_path, t
         model.summary(),
         model.path(people_X, people["binomial"], unfairness=[0, 0.02, 0.1, 1]),
         audit(people["binomial"], model.predict(people_X), sensitive_features=people_X[["sex"]]),
-        Certificate(0.05, 0.01, 0.95, 0.06, "closed-form", 1234, False, 5678),
+        Certificate(0.05, 0.01, 0.95, 0.06, "draws", 1234, False, 5678),
     ]
     outputs = "".join(f'<div class="output">{one._repr_html_()}</div>' for one in shown)
     page, text = THEMES[theme]

@@ -195,9 +195,9 @@ class ModelOptions:
             "P", "Confidence with which the bound holds for the population, not just in training."
         ),
     ] = None
-    certification: Annotated[
-        str, of_model("auto|closed-form|draws|held-out", "How --confidence is reached.")
-    ] = "auto"
+    certification: Annotated[str, of_model("auto|held-out", "How --confidence is reached.")] = (
+        "auto"
+    )
     ties: Annotated[
         str | None,
         of_model("NAME", "How survival treats equal times: breslow (the default) or efron."),

@@ -74,7 +74,7 @@ def certified_solutions(
             held_out_test(definition, float(r), problem.solve, held_out, confidence) for r in bounds
         ]
     else:
-        certificates = certify_each(problem, bounds, confidence, model.certification)
+        certificates = certify_each(problem, bounds, confidence)
         training_bounds = [certificate.training_bound for certificate in certificates]
         solutions = problem.solve(np.array(training_bounds))
         pairs = list(zip(solutions, certificates, strict=True))

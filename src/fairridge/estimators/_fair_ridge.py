@@ -447,11 +447,10 @@ class FairRidge(LinearModel):
         model is the fit at r = 0, and a warning states how many rows would
         suffice. For R² on S of the linear predictor or of the predicted means;
         shares of deviance and other definitions are refused.
-    certification : {"auto", "closed-form", "draws", "held-out"}, default="auto"
-        How a bound is certified: by a noncentral F ("auto" for gaussian
-        models), by draws of the populations that the rows may have come from
-        ("auto" for others), or by tests on half of the rows, which the model
-        is then not fitted to.
+    certification : {"auto", "held-out"}, default="auto"
+        How a bound is certified: by draws of the populations that the rows may
+        have come from, or by tests on half of the rows, which the model is then
+        not fitted to.
     random_state : int, default=0
         Seed of what is drawn: the folds of ``predictor_penalty="cv"``, and the
         rows that ``certification="held-out"`` keeps from the fit. The same seed

@@ -1,7 +1,7 @@
 """Standard errors of fair models, and bounds that hold for new people.
 
-`inference_of` is the entry point for models; `certified_bound` and
-`rows_needed` answer how strict a bound in training must be.
+`inference_of` is the entry point for models; `certify` and `rows_needed` answer how
+strict a bound in training must be.
 """
 
 from fairridge.inference.analysis import Analysis, Scheme
@@ -9,9 +9,7 @@ from fairridge.inference.bands import PathBands, bands_of
 from fairridge.inference.build import inference_of, scheme_of
 from fairridge.inference.certificate import (
     Certificate,
-    certified_bound,
     rows_needed,
-    upper_bound,
 )
 from fairridge.inference.certify import (
     CERTIFICATIONS,
@@ -46,7 +44,6 @@ __all__ = [
     "Scheme",
     "WaldTest",
     "bands_of",
-    "certified_bound",
     "certify",
     "certify_each",
     "held_out_test",
@@ -58,5 +55,4 @@ __all__ = [
     "restored",
     "rows_needed",
     "scheme_of",
-    "upper_bound",
 ]

@@ -18,11 +18,16 @@ from fairridge.inference.federated import RowProducts
 from fairridge.inference.few_rows import notes_on_few_rows, with_few_rows
 from fairridge.inference.influence import Branch
 from fairridge.inference.passes import row_terms
-from fairridge.inference.population import Population, bounds_predictors, fair_spread
+from fairridge.inference.population import (
+    Population,
+    bounds_predictors,
+    degrees_of_freedom,
+    fair_spread,
+)
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
-from fairridge.inference.scores import degrees_of_freedom, explained_linear
+from fairridge.inference.scores import explained_linear
 from fairridge.search import PenalizedProblem, Solution
 
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")

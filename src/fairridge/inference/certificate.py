@@ -1,36 +1,24 @@
-"""Bounds that hold in the population, without giving up rows.
+"""What a certificate is, and how many rows it takes if data are normal.
 
-A model that is fitted at r′ has R²_S = r′ in training. With odds
-ω = ρ/(1 − ρ), the odds in the population are distributed about as
-
-    ω ~ c·χ′²_q(ω′/c),   c = VAR(mean φ_ρ) / (4ω′(1 − ρ′)⁴),
-
-a noncentral χ² with q degrees of freedom, where
-
-    φ_ρ = ((1 − ρ)(h² + 2ht) − ρt²) / (V_h + V_t),   h = Sα, t = Uβ,
-
-is the influence of a row on ρ. For normal data c = 1/(n(1 − ρ)). From rows, c is
-estimated with ν degrees of freedom, and a noncentral F takes the place of the χ²
-(see `odds` and `scores`). The certified bound is the largest r′ at which the upper
-quantile of ρ is r or less.
+A model that is fitted at r′ has R²_S = r′ in training. With odds ω = ρ/(1 − ρ), the
+odds in the population are then distributed about as ω ~ c·χ′²_q(ω′/c), a noncentral
+χ² with q degrees of freedom and c = 1/(n(1 − ρ)). What rows show of other data is in
+`scores`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import chi2, f, ncf, ncx2, norm
+from scipy.stats import chi2, ncx2, norm
 
 from fairridge.inference.estimates import check_probability
 from fairridge.tables import Table
-
-Spread = Callable[[float], float]
 
 MAX_SAMPLE_SIZE = 1e15
 
@@ -51,8 +39,8 @@ class Certificate:
         1 − δ.
     upper : float
         The value that R²_S in the population exceeds with probability δ at most.
-    method : {"closed-form", "draws", "held-out"}
-        How it was found.
+    method : {"draws", "held-out"}
+        How it was found ("closed-form" in files of version 0.3).
     n_rows : int
         Number of rows, held-out ones included.
     granted : bool
@@ -79,7 +67,7 @@ class Certificate:
     >>> y = (S + X + noise)[:, 0]
     >>> model = FairRidgeRegressor(0.2, confidence=0.95).fit(X, y, sensitive_features=S)
     >>> print(model.certificate_.granted, round(model.certificate_.training_bound, 3))
-    True 0.095
+    True 0.105
     """
 
     bound: float
@@ -104,79 +92,6 @@ class Certificate:
             *([] if self.granted else [("Rows needed at r = 0", enough)]),
         ]
         return Table(type(self).__name__, facts=facts).html()
-
-
-def upper_bound(
-    training_bound: float,
-    *,
-    sensitive_columns: int,
-    confidence: float,
-    spread: float,
-    degrees: float = np.inf,
-) -> float:
-    """Return the value that R²_S in the population exceeds with probability 1 − confidence.
-
-    Parameters
-    ----------
-    training_bound : float
-        r′, the value in training.
-    sensitive_columns : int
-        q, encoded columns of S.
-    confidence : float
-        1 − δ.
-    spread : float
-        c; 1/(n(1 − r′)) for normal data.
-    degrees : float, default=inf
-        ν, with which c was estimated; infinite if it is known.
-    """
-    upper = quantile_of_odds(
-        confidence,
-        training_bound / (1.0 - training_bound),
-        columns=sensitive_columns,
-        spread=spread,
-        degrees=degrees,
-    )
-    return upper / (1.0 + upper)
-
-
-def certified_bound(
-    unfairness: float,
-    *,
-    sensitive_columns: int,
-    spread: Spread,
-    confidence: float = 0.95,
-    largest: float = 1.0,
-) -> float | None:
-    """Return the largest bound in training that certifies a bound in the population.
-
-    Parameters
-    ----------
-    unfairness : float
-        r, which is to hold in the population.
-    sensitive_columns : int
-        q, encoded columns of S.
-    spread : callable
-        c as a function of r′; ``lambda r: 1 / (n * (1 - r))`` before there are data.
-    confidence : float, default=0.95
-        1 − δ.
-    largest : float, default=1
-        R²_S of the unconstrained model in training, which no bound above it changes.
-
-    Returns
-    -------
-    float or None
-        r′; None if even r′ = 0 is not certified.
-    """
-    check_certified(unfairness, sensitive_columns, confidence)
-
-    limit = partial(upper_bound, sensitive_columns=sensitive_columns, confidence=confidence)
-
-    def excess(training: float) -> float:
-        return limit(training, spread=spread(training)) - unfairness
-
-    if largest < unfairness and excess(largest) <= 0.0:
-        return unfairness
-    return first_crossing(excess, (0.0, min(unfairness, largest)))
 
 
 def first_crossing(function: Callable[[float], float], points: Sequence[float]) -> float | None:
@@ -240,11 +155,12 @@ def rows_needed(
             f"{unfairness!r}: no sample size certifies more."
         )
 
-    limit = partial(upper_bound, training, sensitive_columns=sensitive_columns)
+    odds = training / (1.0 - training)
 
     def excess(log_rows: float) -> float:
         spread = 1.0 / (np.exp(log_rows) * (1.0 - training))
-        return limit(confidence=confidence, spread=spread) - unfairness
+        upper = quantile_of_odds(confidence, odds, columns=sensitive_columns, spread=spread)
+        return upper / (1.0 + upper) - unfairness
 
     most = float(np.log(MAX_SAMPLE_SIZE))
     if excess(most) > 0.0:
@@ -264,34 +180,11 @@ def check_certified(unfairness: float, sensitive_columns: int, confidence: float
 
 # Noncentrality at which ncx2 and its normal limit agree to nine digits.
 NORMAL_NONCENTRALITY = 1e6
-# Noncentrality above which ncf is slow; ν decides there.
-MAX_NONCENTRALITY = 1e9
 
 
-def quantile_of_odds(
-    probability: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
-) -> float:
-    """Return the quantile of ω, given ω′.
-
-    Parameters
-    ----------
-    probability : float
-        Probability of an ω that is not larger.
-    odds : float
-        ω′.
-    columns : float
-        q.
-    spread : float
-        c, or ĉ.
-    degrees : float, default=inf
-        ν; infinite if c is known.
-    """
+def quantile_of_odds(probability: float, odds: float, *, columns: float, spread: float) -> float:
+    """Return the quantile of cχ′²_q(ω′/c)."""
     shift = odds / spread
-    if np.isfinite(degrees):
-        if shift == 0.0:
-            return float(spread * columns * f.ppf(probability, columns, degrees))
-        near = min(shift, MAX_NONCENTRALITY)
-        return float(odds / near * columns * ncf.ppf(probability, columns, degrees, near))
     if shift == 0.0:
         return float(spread * chi2.ppf(probability, columns))
     if shift < NORMAL_NONCENTRALITY:
@@ -300,27 +193,12 @@ def quantile_of_odds(
     return float(spread * ((np.sqrt(shift) + norm.ppf(probability)) ** 2 + (columns - 1)))
 
 
-def odds_behind(
-    probability: float, odds: float, *, columns: float, spread: float, degrees: float = np.inf
-) -> float:
-    """Return the ω′ whose quantile is the given ω; 0 if the quantile at 0 is larger.
-
-    Parameters
-    ----------
-    probability : float
-        Probability of an ω that is not larger.
-    odds : float
-        ω.
-    columns, spread, degrees
-        As in `quantile_of_odds`.
-    """
+def odds_behind(probability: float, odds: float, *, columns: float, spread: float) -> float:
+    """Return the ω′ whose quantile is the given ω; 0 if the quantile at 0 is larger."""
 
     def excess(root: float) -> float:
         other = root * root
-        quantile = quantile_of_odds(
-            probability, other, columns=columns, spread=spread, degrees=degrees
-        )
-        return quantile - odds
+        return quantile_of_odds(probability, other, columns=columns, spread=spread) - odds
 
     if excess(0.0) >= 0.0:
         return 0.0

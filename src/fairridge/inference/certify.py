@@ -13,6 +13,7 @@ from math import ceil
 from typing import Literal
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq
 
 from fairridge._typing import Floats
@@ -22,25 +23,27 @@ from fairridge.inference.certificate import (
     Certificate,
     check_certified,
     first_crossing,
-    odds_behind,
-    upper_bound,
 )
 from fairridge.inference.optimism import optimism
-from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
+from fairridge.inference.scores import (
+    ExplainedScores,
+    explained_linear,
+    explained_scores,
+    share_of,
+)
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem, Solution
 
-Certification = Literal["auto", "closed-form", "draws", "held-out"]
-CERTIFICATIONS = ("auto", "closed-form", "draws", "held-out")
+Certification = Literal["auto", "held-out"]
+CERTIFICATIONS = ("auto", "held-out")
 # Finds the models for bounds.
 Search = Callable[[Floats], list[Solution]]
 Upper = Callable[[float], float]
 
 # As r′ → 0 the direction of α and with it c has a limit; this is near enough.
 LEAST_BOUND = 1e-4
-# Values of r′ between which limits are interpolated: of models in closed form, and of others.
-CLOSED_FORM_GRID, SEARCHED_GRID = 8, 6
-CERTIFICATE_DRAWS = 4000
+# Values of r′ between which limits are interpolated.
+GRID = 6
 # Values of r′, relative to r, that are tested on held-out rows, fairest first.
 TESTED = np.linspace(0.0, 1.0, 11)
 
@@ -49,7 +52,6 @@ def certify(
     problem: PenalizedProblem,
     unfairness: float,
     confidence: float = 0.95,
-    method: Literal["auto", "closed-form", "draws"] = "auto",
 ) -> Certificate:
     """Find the bound to fit with so that another one holds in the population.
 
@@ -62,9 +64,6 @@ def certify(
         r, which is to hold in the population.
     confidence : float, default=0.95
         1 − δ, over samples of rows from the population.
-    method : {"auto", "closed-form", "draws"}, default="auto"
-        The noncentral F of `upper_bound`, or draws of the population; "auto" is the first for
-        gaussian models.
 
     Returns
     -------
@@ -92,39 +91,30 @@ def certify(
     True
     """
     check_certified(unfairness, max(problem.basis.sensitive.rank, 1), confidence)
-    return certify_each(problem, np.array([unfairness]), confidence, method)[0]
+    return certify_each(problem, np.array([unfairness]), confidence)[0]
 
 
-def certify_each(
-    problem: PenalizedProblem,
-    bounds: Floats,
-    confidence: float,
-    method: Certification = "auto",
-) -> list[Certificate]:
+def certify_each(problem: PenalizedProblem, bounds: Floats, confidence: float) -> list[Certificate]:
     """Certify several bounds, each by itself, with models and passes that serve all.
 
     Parameters
     ----------
-    problem, confidence, method
+    problem, confidence
         As in `certify`.
     bounds : ndarray
         The bounds r; 0 is never granted, 1 always.
     """
     require_certifiable(problem)
     require_rows_of_groups(problem.engine)
-    closed = problem.family.least_squares
-    if method == "auto":
-        method = "closed-form" if closed else "draws"
     inner = bounds[(bounds > 0.0) & (bounds < 1.0)]
     largest = float(inner.max(initial=2.0 * LEAST_BOUND))
     least = min(LEAST_BOUND, float(inner.min(initial=largest)) / 2.0)
-    size = CLOSED_FORM_GRID if closed else SEARCHED_GRID
-    grid = np.append(np.geomspace(least, largest, size), 1.0)
+    grid = np.append(np.geomspace(least, largest, GRID), 1.0)
     models = _explained(problem, _usable(problem.solve(grid)))
     n = problem.engine.n_rows
     free = models[-1].share
-    shares, upper = _limits(models, confidence, method)
-    return [_certificate(float(r), shares, free, upper, confidence, method, n) for r in bounds]
+    shares, upper = _limits(models, confidence)
+    return [_certificate(float(r), shares, free, upper, confidence, n) for r in bounds]
 
 
 def _usable(solutions: list[Solution]) -> list[Fit]:
@@ -138,7 +128,7 @@ def _usable(solutions: list[Solution]) -> list[Fit]:
     return [solution.fit for solution in met]
 
 
-def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tuple[Floats, Upper]:
+def _limits(models: list[ExplainedScores], confidence: float) -> tuple[Floats, Upper]:
     """Return the values in training of the models, and the upper limit at any value between."""
     by_share = {model.share: model for model in models if model.odds > 0.0}
     # If S explains nothing of any model, they are all the same.
@@ -146,62 +136,38 @@ def _limits(models: list[ExplainedScores], confidence: float, method: str) -> tu
     # If models can be arbitrarily fair, the limits at r′ = 0 are those of the fairest.
     if ordered[0].share <= 2.0 * LEAST_BOUND and ordered[0].odds > 0.0:
         ordered = [ordered[0].fair(), *ordered]
-    shares = np.array([model.share for model in ordered])
-    size = len(models[0].coefficients)
-    if method == "closed-form":
-        spreads = np.array([(model.spread, model.degrees) for model in ordered]).T
-        if len(ordered) > 1 and shares[0] == 0.0:
-            spreads[:, 0] = spreads[:, 1]  # the direction of α is that of its limit
-
-        def upper(share: float) -> float:
-            spread, degrees = (float(np.interp(share, shares, each)) for each in spreads)
-            return upper_bound(
-                share,
-                sensitive_columns=size,
-                confidence=confidence,
-                spread=spread,
-                degrees=degrees,
-            )
-
-        return shares, upper
-    rng = np.random.default_rng(0)
-    normal = rng.standard_normal((CERTIFICATE_DRAWS, size + 2))
-    uniform = rng.random(CERTIFICATE_DRAWS)
-    limits = np.sqrt([np.quantile(model.draws(normal, uniform), confidence) for model in ordered])
+    limits = np.sqrt([model.quantile(confidence) for model in ordered])
     roots = np.sqrt([model.odds for model in ordered])
 
-    def drawn(share: float) -> float:
-        # Roots of odds are almost a line.
-        odds = float(np.interp(np.sqrt(share / (1.0 - share)), roots, limits)) ** 2
-        return odds / (1.0 + odds)
+    if len(roots) == 1:
+        return np.array([ordered[0].share]), lambda _: share_of(float(limits[0]) ** 2)
+    between = PchipInterpolator(roots, limits)  # roots of odds are almost a line
 
-    return shares, drawn
+    def upper(share: float) -> float:
+        root = np.clip(np.sqrt(share / (1.0 - share)), roots[0], roots[-1])
+        return share_of(float(between(root)) ** 2)
+
+    return np.array([model.share for model in ordered]), upper
 
 
 def _certificate(
-    r: float,
-    shares: Floats,
-    free: float,
-    upper: Upper,
-    confidence: float,
-    method: Literal["closed-form", "draws", "held-out"],
-    n: int,
+    r: float, shares: Floats, free: float, upper: Upper, confidence: float, n: int
 ) -> Certificate:
     """Find the largest bound in training for one bound in the population."""
     if free <= r and upper(free) <= r:
-        return Certificate(r, r, confidence, upper(free), method, n, True, n)
+        return Certificate(r, r, confidence, upper(free), "draws", n, True, n)
     end = min(r, free)
     points = [*(float(x) for x in shares if x < end), end]
     training = None if r == 0.0 else first_crossing(lambda x: upper(x) - r, points)
     if training is not None:
         limit = min(upper(training), r)  # rounding of the root may exceed r
-        return Certificate(r, training, confidence, limit, method, n, True, n)
+        return Certificate(r, training, confidence, limit, "draws", n, True, n)
     least = float(shares[0])
     enough = None
     if r > 0.0 and least == 0.0:  # the limit of the odds at r′ = 0 falls as 1/n
         limit = upper(0.0)
         enough = ceil(n * limit / (1.0 - limit) * (1.0 - r) / r)
-    return Certificate(r, 0.0, confidence, upper(least), method, n, False, enough)
+    return Certificate(r, 0.0, confidence, upper(least), "draws", n, False, enough)
 
 
 # ---------------------------------------------------------------------- which models
@@ -247,12 +213,20 @@ def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScor
     """Evaluate the scores that a definition bounds, on the training rows."""
     definition = problem.definition
     if definition.certifiable(fits[0].family) == "linear predictors":
-        return explained_linear([fit if fit.given is None else fit.given for fit in fits])
-    scores = explained_scores(fits, fits[0].engine, definition.means(fits[0]))
+        scores = explained_linear([fit if fit.given is None else fit.given for fit in fits])
+    else:
+        scores = explained_scores(fits, fits[0].engine, definition.means(fits[0]))
     if problem.space.uses_sensitive:
-        return scores
+        whole = np.linalg.norm(scores[-1].coefficients) or 1.0
+        followed = [min(1.0, float(np.linalg.norm(one.coefficients) / whole)) for one in scores]
+        return [replace(one, followed=m) for one, m in zip(scores, followed, strict=True)]
+    linear = definition.certifiable(fits[0].family) == "linear predictors"
     return [
-        replace(one, optimism=optimism(problem, fit) * one.coefficients)
+        replace(
+            one,
+            followed=0.0,
+            optimism=0.0 if linear else optimism(problem, fit) * one.coefficients,
+        )
         for one, fit in zip(scores, fits, strict=True)
     ]
 
@@ -293,7 +267,7 @@ def held_out_test(
     linear = definition.certifiable(fits[0].family) == "linear predictors"
     means = None if linear else definition.means(fits[0])
     scores = explained_scores(fits, held_out, means)
-    limits = [_limit(model, confidence) for model in scores]
+    limits = [share_of(model.quantile(confidence)) for model in scores]
     usable = [solution.choice.met for solution in solutions]
     passed = [limit <= bound and met for limit, met in zip(limits, usable, strict=True)]
     last = passed.index(False) - 1 if False in passed else len(passed) - 1
@@ -307,54 +281,15 @@ def held_out_test(
     )
 
 
-def held_out_limit(
-    odds: float,
-    spread: float,
-    sensitive_columns: int,
-    confidence: float,
-    degrees: float = np.inf,
-) -> float:
-    """Return the upper confidence limit of R² on S of a model, from rows it was not fitted to.
-
-    The ω with P(ĉqF′_{q,ν}(ω/ĉ) ≤ ω̂) = δ.
-
-    Parameters
-    ----------
-    odds, spread : float
-        ω̂ and ĉ on those rows.
-    sensitive_columns : int
-        q.
-    confidence : float
-        1 − δ.
-    degrees : float, default=inf
-        ν of ĉ.
-    """
-    population = odds_behind(
-        1.0 - confidence, odds, columns=sensitive_columns, spread=spread, degrees=degrees
-    )
-    return population / (1.0 + population)
-
-
-def _limit(model: ExplainedScores, confidence: float, factor: float = 1.0) -> float:
-    """Return that limit, with `factor` times the rows."""
-    if model.other <= 0.0:
-        return float(model.odds > 0.0)
-    return held_out_limit(
-        model.odds,
-        model.spread / factor,
-        len(model.coefficients),
-        confidence,
-        factor * model.degrees,
-    )
-
-
 def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:
     """Return how many rows would pass the test if R² on S stays; None if no number would."""
     if bound <= 0.0 or model.share >= bound:
         return None
 
     def excess(log_factor: float) -> float:
-        return _limit(model, confidence, float(np.exp(log_factor))) - bound
+        more = float(np.exp(log_factor))
+        other = replace(model, covariance=model.covariance / more, degrees=more * model.degrees)
+        return share_of(other.quantile(confidence)) - bound
 
     # A limit within the bound was refused for another reason: its model missed its own bound.
     if excess(0.0) <= 0.0 or excess(np.log(1e6)) > 0.0:

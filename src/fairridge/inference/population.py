@@ -126,3 +126,8 @@ def fair_spread(covariance: Floats) -> tuple[float, float]:
     """
     first, second = float(np.trace(covariance)), float(np.trace(covariance @ covariance))
     return (second / first, first * first / second) if second > 0.0 else (0.0, 1.0)
+
+
+def degrees_of_freedom(total: float, squares: float) -> float:
+    """Return ν = (Σa)²/Σa² − 1, but at least 1; infinite if S explains nothing."""
+    return max(total * total / squares - 1.0, 1.0) if squares > 0.0 else np.inf

@@ -7,19 +7,24 @@ variance I, the odds of R² on S are
     ω = ρ/(1 − ρ) = N/T,   N = Σ‖b‖² = E[h²],   T = E[t²].
 
 The model is fixed, so other rows of the same population change ω through E
-alone. A row moves (b, E[h²] at that b, T) by (s t, h² − N, t² − T).
+alone. In the population
 
-t is a residual on s, and is on average smaller than that from b of the
-population by the root of 1 − ℓ, with ℓ = w(1 + sᵀs)/W the leverage of the row on
-(1, s). In s t it is divided by that root (HC2 of MacKinnon and White 1985). The
-variance of b along h is a sum of w²h²t², with as many degrees of freedom as a
-multiple of χ² with its mean and variance has if t is normal and h is given
-(Satterthwaite 1946), less one for the mean of h:
+    ω* = (‖b∥ + e∥‖²exp(d) + ‖μ⊥ + e⊥‖² − 2m‖e⊥‖²) exp(−g)/T,
 
-    ν = (Σa)²/Σa² − 1,   a = w²h².
+with ∥ and ⊥ for parts along b and across it. e, d and g are the errors of b, of E[h²] at
+that b and of T, to which a row adds s t, h²/N − 1 and t²/T − 1; the first two are
+divided by 1 − ℓ, with ℓ = w(1 + sᵀs)/W the leverage of the row on (1, s), as those of
+a fit without the row are. They are drawn from the normal distribution with the sums of
+products of these rows, times the root of ν/χ²_ν, as these sums are estimated: ν is the
+smaller of Kish's numbers (Σa)²/Σa² of the rows of e∥ and of d. For a group of a few
+people in which S explains most, it is about the number of these.
 
-That is n/3 for normal h, and about the number of their rows less one if few
-people explain most of h, as those of a rare group do.
+- m is the share of b in that of the model without a bound, whose error has −e in it, as
+  both are estimated from the same rows. Across b a model that goes along with it has
+  the error e + b, whose square is on average by (1 − 2m)E‖e⊥‖² larger than ‖b‖².
+  Of a model that was fitted to other rows the same is true with m = 1, and m = 0 for one
+  that does not use S.
+- μ is what errors add on average (see `optimism`).
 
 Given controls, s and f stand for what their regressions on (1, c) leave. These are
 orthogonal to (1, c), so that its coefficients move neither b nor E[h²] nor T to first
@@ -30,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -43,6 +49,9 @@ from fairridge.solvers.spectrum import whitening
 
 # A row that is a group by itself has leverage 1, and no information on its residual.
 MIN_RESIDUAL_LEVERAGE = 1e-6
+N_DRAWS = 4000
+# Of exp(d) and exp(g), which must not overflow.
+LARGEST_EXPONENT = 100.0
 
 
 @dataclass(frozen=True)
@@ -50,12 +59,12 @@ class ExplainedScores:
     """The scores of one model on some rows."""
 
     coefficients: Floats  # b of every score, of shape (K·q,)
+    direction: Floats  # of b, with length 1
     other: float  # T, summed over scores
-    # Estimated covariance of b, of E[h²] at that b, and of T, of shape (K·q+2, K·q+2).
-    covariance: Floats
-    degrees: float = np.inf  # ν, the degrees of freedom of the variance along h
-    # By what b of the population exceeds b on average (see `optimism`), of shape (K·q,).
-    optimism: Floats | float = 0.0
+    covariance: Floats  # of e, d and g, of shape (K·q+2, K·q+2)
+    degrees: float  # ν
+    followed: float = 1.0  # m
+    optimism: Floats | float = 0.0  # μ, of shape (K·q,)
 
     @property
     def odds(self) -> float:
@@ -66,45 +75,43 @@ class ExplainedScores:
     @property
     def share(self) -> float:
         """ρ, R² on S."""
-        return self.odds / (1.0 + self.odds) if np.isfinite(self.odds) else 1.0
-
-    @property
-    def spread(self) -> float:
-        """VAR(ω̂)/(4ω), the unit c of the noncentral χ².
-
-        At ω = 0 that is the mean of its limits over all directions of b.
-        """
-        size = len(self.coefficients)
-        if self.odds == 0.0:
-            return float(np.trace(self.covariance[:size, :size])) / size / self.other
-        slope = np.concatenate([2.0 * self.coefficients, [1.0, -self.odds]]) / self.other
-        return float(slope @ self.covariance @ slope) / (4.0 * self.odds)
+        return share_of(self.odds)
 
     def fair(self) -> ExplainedScores:
         """Return the same with b = 0, the limit of models with ever smaller bounds."""
-        covariance = self.covariance.copy()
-        covariance[-2], covariance[:, -2] = 0.0, 0.0
-        return replace(self, coefficients=0.0 * self.coefficients, covariance=covariance)
+        return replace(self, coefficients=0.0 * self.coefficients, followed=0.0)
 
-    def draws(self, normal: Floats, uniform: Floats) -> Floats:
-        """Return ω* of the same model in populations that the rows may have come from.
-
-        Parameters
-        ----------
-        normal : ndarray of shape (d, K·q+2)
-            Standard normal numbers.
-        uniform : ndarray of shape (d,)
-            Uniform numbers, which become χ²_ν/ν: what ω* is divided by, as in an F.
-        """
+    def quantile(self, probability: float) -> float:
+        """Return the quantile of ω* in populations that the rows may have come from."""
+        if self.other <= 0.0:
+            return self.odds
+        normal, uniform = _random_numbers(len(self.covariance))
         sizes, vectors = np.linalg.eigh(self.covariance)
         # The symmetric root, which does not depend on the signs of eigenvectors.
-        moved = normal @ (vectors * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T)
-        b = self.coefficients + self.optimism + moved[:, :-2]
-        explained = np.maximum((b * b).sum(axis=1) + moved[:, -2], 0.0)
-        odds = explained / (self.other * np.exp(moved[:, -1] / self.other))
+        errors = normal @ (vectors * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T)
         if np.isfinite(self.degrees):
-            odds = odds * self.degrees / chi2.ppf(uniform, self.degrees)
-        return np.asarray(odds)
+            errors *= np.sqrt(self.degrees / chi2.ppf(uniform, self.degrees))[:, None]
+        e, d, g = errors[:, :-2], errors[:, -2], errors[:, -1]
+        center = self.coefficients + self.optimism
+        along = (center + e) @ self.direction
+        explained = along**2 * np.exp(np.clip(d, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+        noise = e - np.outer(e @ self.direction, self.direction)
+        drift = center - center @ self.direction * self.direction
+        explained += ((drift + noise) ** 2 - 2.0 * self.followed * noise**2).sum(axis=1)
+        other = self.other * np.exp(np.clip(g, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+        return float(np.quantile(np.maximum(explained, 0.0) / other, probability))
+
+
+def share_of(odds: float) -> float:
+    """Return ω/(1 + ω)."""
+    return odds / (1.0 + odds) if np.isfinite(odds) else 1.0
+
+
+@cache
+def _random_numbers(width: int) -> tuple[Floats, Floats]:
+    """Return normal and uniform numbers, the same for all models: their limits are then smooth."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((N_DRAWS, width)), rng.random(N_DRAWS)
 
 
 @dataclass(frozen=True)
@@ -161,13 +168,13 @@ class _Regressions:
     n_controls: int = 0  # the rank of C
 
     def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
-        """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² behind it."""
+        """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² of e∥ and d."""
         beside = (s - self.shift) @ self.root.T
-        factors = weight / np.sqrt(_not_leverage(beside, weight / self.weight))
+        factors = weight / _not_leverage(beside, weight / self.weight)
         s = beside[:, self.n_controls :]
         size = self.b[0].size
         out = np.empty((len(self.b), size + 2, size + 2))
-        along = np.empty((len(self.b), 2))
+        along = np.empty((len(self.b), 4))
         for place in np.unique(self.place):
             models = np.flatnonzero(self.place == place)
             first = models[0]
@@ -176,51 +183,57 @@ class _Regressions:
             for k in range(t.shape[1]):
                 np.multiply(t[:, k, None], s, out=shared[:, k * len(s.T) : (k + 1) * len(s.T)])
             shared[:, :size] *= factors[:, None]
-            shared[:, size] = (_squares(t, 1)[:, 0] - self.other[first]) * weight
-            b = self.b[models]
-            explained = _squares(s @ b.reshape(-1, b.shape[2]).T, len(models))
-            each = weight[:, None] ** 2 * explained
-            along[models] = np.column_stack([each.sum(axis=0), (each * each).sum(axis=0)])
-            explained -= (b * b).sum(axis=(1, 2))
-            explained *= weight[:, None]
+            shared[:, size] = _relative((t * t).sum(axis=1), self.other[first]) * weight
             # Models of the same t differ in the column of h² alone.
             order = [*range(size), size + 1]
             out[np.ix_(models, order, order)] = np.dot(shared.T, shared)
-            between = np.dot(explained.T, shared)
-            out[np.ix_(models, order, [size])] = between[:, :, None]
-            out[np.ix_(models, [size], order)] = between[:, None, :]
-            out[models, size, size] = (explained * explained).sum(axis=0)
+            for model in models:
+                b = self.b[model]
+                h = s @ b.T
+                explained = _relative((h * h).sum(axis=1), float((b * b).sum()))
+                squares = (weight * np.stack([(h * t).sum(axis=1), explained])) ** 2
+                along[model] = [*squares.sum(axis=1), *(squares * squares).sum(axis=1)]
+                explained *= factors
+                out[model, order, size] = out[model, size, order] = explained @ shared
+                out[model, size, size] = explained @ explained
         return np.hstack([out.reshape(len(out), -1), along])
 
     def scores(self, sums: Floats) -> list[ExplainedScores]:
         """Return the scores of every model."""
         size = self.b[0].size + 2
+        covariances = sums[:, :-4].reshape(-1, size, size) / self.weight**2
         return [
-            ExplainedScores(
-                b.ravel(),
-                float(other),
-                of_model[:-2].reshape(size, size) / self.weight**2,
-                degrees_of_freedom(float(of_model[-2]), float(of_model[-1])),
+            ExplainedScores(b, _direction(b), float(other), covariance, _least_kish(*along))
+            for b, other, covariance, along in zip(
+                self.b.reshape(len(self.b), -1),
+                self.other,
+                covariances,
+                sums[:, -4:].reshape(-1, 2, 2),
+                strict=True,
             )
-            for b, other, of_model in zip(self.b, self.other, sums, strict=True)
         ]
 
 
-def degrees_of_freedom(total: float, squares: float) -> float:
-    """Return ν = (Σa)²/Σa² − 1, but at least 1; infinite if S explains nothing."""
-    return max(total * total / squares - 1.0, 1.0) if squares > 0.0 else np.inf
+def _relative(squares: Floats, mean: float) -> Floats:
+    """Return squares divided by their mean, less 1; zeros if that is zero."""
+    return squares / mean - 1.0 if mean > 0.0 else 0.0 * squares
+
+
+def _direction(b: Floats) -> Floats:
+    """Return b with length 1; of b = 0 any direction."""
+    size = float(np.sqrt(b @ b))
+    return b / size if size > 0.0 else np.eye(len(b))[0]
+
+
+def _least_kish(totals: Floats, squares: Floats) -> float:
+    """Return the smallest of (Σa)²/Σa²; infinite if all are zero."""
+    used = squares > 0.0
+    return float((totals[used] ** 2 / squares[used]).min(initial=np.inf))
 
 
 def _not_leverage(s: Floats, share: Floats) -> Floats:
     """Return 1 − ℓ of rows with these shares of the weight; never zero."""
     return np.asarray(np.maximum(1.0 - share * (1.0 + (s * s).sum(axis=1)), MIN_RESIDUAL_LEVERAGE))
-
-
-def _squares(values: Floats, count: int) -> Floats:
-    """Square the columns, which are overwritten, and add up those of each of some models."""
-    values *= values
-    each = values.shape[1] // count
-    return values if each == 1 else values.reshape(len(values), count, each).sum(axis=2)
 
 
 def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:

@@ -21,7 +21,6 @@ from scipy.stats import chi2, ncx2, norm
 from fairridge._typing import Floats
 from fairridge.engines import Moments
 from fairridge.fairness.means import RESIDUAL_TOLERANCE
-from fairridge.inference.scores import ExplainedScores
 from fairridge.metrics.batches import Alike, Sums
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
@@ -176,8 +175,12 @@ class Regressions:
         if free <= 0 or T <= NOTHING_LEFT * (N + T):
             return Estimate(value), value if free > 0 else np.nan
         slopes = np.concatenate([one.slopes.T.ravel() for one in self.each])
-        scores = ExplainedScores(slopes, T, sums.covariance * n / free)
-        low, high = (odds / (1.0 + odds) for odds in _odds(scores, confidence))
+        slope = np.concatenate([2.0 * slopes, [1.0, -N / T]]) / T
+        variance = float(slope @ sums.covariance @ slope) * n / free
+        # At ω = 0 the mean of its limits over all directions of slopes.
+        at_zero = float(np.trace(sums.covariance[:-2, :-2])) * n / free / len(slopes) / T
+        unit = variance / (4.0 * N / T) if N > 0.0 else at_zero
+        low, high = (odds / (1.0 + odds) for odds in _odds(N / T, unit, len(slopes), confidence))
         return Estimate(value, low, high), 1.0 - (1.0 - value) * (n - lost) / free
 
 
@@ -221,10 +224,9 @@ def maps_given(covariance: Floats, c: int) -> tuple[Floats, int]:
     return maps, len(of_controls)
 
 
-def _odds(scores: ExplainedScores, confidence: float) -> tuple[float, float]:
+def _odds(odds: float, unit: float, q: int, confidence: float) -> tuple[float, float]:
     """Return the ends of the interval of ω."""
-    unit, q, tail = scores.spread, len(scores.coefficients), 0.5 - confidence / 2.0
-    seen = scores.odds / unit
+    tail, seen = 0.5 - confidence / 2.0, odds / unit
     if seen > NORMAL_NONCENTRALITY:
         root, half = np.sqrt(seen - (q - 1)), norm.isf(tail)
         return float(max(root - half, 0.0) ** 2 * unit), float((root + half) ** 2 * unit)

@@ -90,9 +90,9 @@ class FairStacking(BaseEstimator):
         1 − δ: the bound then holds for the population; see `FairRidgeRegressor`, and the notes.
     certification : str, default="auto"
         How. With "auto" or "split" learners and proxies are fitted to one half of the rows,
-        and the layer, with its certificate, to the other; so they are with "closed-form",
-        "draws" and "held-out", which say how the layer is certified. "out-of-fold" uses all
-        rows for both, and is approximate. Without learners to fit there is no such split.
+        and the layer, with its certificate, to the other; so they are with "held-out", which
+        tests the layer on half of these. "out-of-fold" uses all rows for both, and is
+        approximate. Without learners to fit there is no such split.
     n_jobs : int, optional
         Learners that are fitted at a time.
     progress : bool, default=False
