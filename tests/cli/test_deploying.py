@@ -73,7 +73,7 @@ def test_letters_quote_amounts_and_dates_as_they_are_written(run, people):
     ("options", "message"),
     [
         (("--label", "maybe"), "--label maybe is not a class of the model: default, repaid."),
-        (("--names", "skill"), "--names skill must be a column and words"),
+        (("--names", "skill"), "--names skill must be a name and a value"),
         (("--names", "wage=pay"), "names has 'wage', which is not a reason"),
         (("--direction", "left"), "--direction left is not known"),
         (("--template", "{color}"), "the template '{color}' cannot be filled in"),
@@ -160,7 +160,7 @@ def test_relativities_are_tables_that_spreadsheets_can_open(run):
     assert float(base["lower"]) < base["relativity"] < float(base["upper"])
     for bad, message in (
         (("--exposure", "years"), "--exposure is a column of rows"),
-        (("--bands", "age"), "--bands age must be a column and numbers"),
+        (("--bands", "age"), "--bands age must be a name and numbers"),
         (("--data", "cars.csv", "-y", "nothing"), "nothing"),
         (("--base-score", 500), "--base-score is for --to scorecard"),
     ):

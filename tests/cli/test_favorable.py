@@ -26,7 +26,7 @@ def test_an_audit_does_not_accuse_the_wrong_group(run, loans):
     roles = ("--response", "default", "--sensitive", "group")
     assert run("fit", "loans.csv", *roles, "-r", 1, "--out", "m.json").code == 0
     guessed = run("audit", "loans.csv", "--model", "m.json", "--response", "default")
-    assert guessed.out.startswith("Favorable outcome: default = 0 (a guess from the name 'default'")
+    assert "favorable outcome: default = 0 (a guess from the name 'default'" in guessed.out
     assert "below four fifths: group = b" in guessed.out
     said = run("audit", "loans.csv", "--model", "m.json", "--response", "default", "--json",
                "--favorable", "0")  # fmt: skip

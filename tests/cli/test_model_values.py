@@ -55,14 +55,14 @@ def test_bounds_of_attributes_are_shown_and_saved(run, rows):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-r", "sex=0.01"), "needs --definition mean-parity"),
-        (("-r", "half"), "--unfairness half must be a number, such as 0.05, or one per attribute"),
-        (("-r", "sex=x", "--definition", "mean-parity"), "a number after sex="),
+        (("-r", "sex=0.01"), "use --definition mean-parity"),
+        (("-r", "half"), "--unfairness half must be a number, such as 0.05, or names and numbers"),
+        (("-r", "sex=x", "--definition", "mean-parity"), "--unfairness sex=x must be a number"),
         (("-r", "sex=0.1,sex=0.2", "--definition", "mean-parity"), "names 'sex' twice"),
         (("-r", "age=0.1", "--definition", "mean-parity"), "'age', which is not a sensitive"),
         (("-r", "2"), "unfairness"),
-        (("--predictor-penalty", "gcv"), "--predictor-penalty gcv must be a number, or cv"),
-        (("--class-weight", "yes"), "--class-weight yes must be a name and a number"),
+        (("--predictor-penalty", "gcv"), "--predictor-penalty gcv must be cv or a number"),
+        (("--class-weight", "yes"), "--class-weight yes must be balanced or names and numbers"),
         (("--class-weight", "maybe=2"), "'maybe', which is not a class of y: 'no', 'yes'"),
     ],
 )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -20,21 +22,78 @@ from fairridge.cli.examples import epilog
 from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.fitting import fit, path
 from fairridge.cli.interruption import INTERRUPTION
+from fairridge.cli.options import AsJson
+from fairridge.cli.parameters import options_of
 from fairridge.cli.predicting import predict
 from fairridge.cli.reporting import report
+from fairridge.cli.terminal import Result
 
-app = typer.Typer(
-    name="fairridge",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Regression models that are fair to a degree you choose.",
-)
 COMMANDS = (
     fit, path, predict, reasons, export, audit, compare, choose, monitor, report, datasets, demo,
 )  # fmt: skip
-for command in COMMANDS:
-    app.command(epilog=epilog(command.__name__))(command)
+HELP = "Regression models that are fair to a degree you choose."
+
+
+def application(wanted: str) -> typer.Typer:
+    """Return the commands; only the wanted one has options, if it is one of them.
+
+    Options are made from parameters of the library, which takes its time to be imported.
+    """
+    app = typer.Typer(
+        name="fairridge",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        help=HELP,
+    )
+    app.callback(help=HELP)(_options)
+    known = any(command.__name__ == wanted for command in COMMANDS)
+    for command in COMMANDS:
+        made = _named(command) if known and command.__name__ != wanted else as_command(command)
+        app.command(command.__name__, epilog=epilog(command.__name__), help=command.__doc__)(made)
+    return app
+
+
+def _named(command: Callable[..., Any]) -> Callable[[], None]:
+    return lambda: None
+
+
+def as_command(command: Callable[..., Result | None]) -> Callable[..., int]:
+    """Let a command take records of options, and its users the options themselves.
+
+    A command that returns a `Result` also gets the option --json.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    has_result = hints.pop("return") is Result
+    groups = {name: found for name, hint in hints.items() if (found := options_of(hint))}
+    options = {name: group.options() for name, group in groups.items()}
+
+    def called(**values: Any) -> int:
+        as_json = has_result and values.pop("as_json")
+        for name, group in groups.items():
+            given = {option.name: values.pop(option.name) for option in options[name]}
+            values[name] = group.read(given)
+        result = command(**values)
+        if result is None:
+            return 0
+        result.report(as_json)
+        return result.code
+
+    # The options of a group stand in its place.
+    parameters = [
+        item
+        for name, parameter in signature(command).parameters.items()
+        for item in options.get(
+            name, [parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)]
+        )
+    ]
+    if has_result:
+        parameters.append(
+            Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
+        )
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {item.name: item.annotation for item in parameters}
+    return called
 
 
 def _version(wanted: bool) -> None:
@@ -45,14 +104,13 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Regression models that are fair to a degree you choose."""
+    """Take options before the command."""
 
 
 def _forget_output() -> None:
@@ -63,7 +121,7 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _in_options(command: str, text: str) -> str:
+def _in_options(app: typer.Typer, command: str, text: str) -> str:
     """Write arguments of the library as options, in a message of a command."""
     group = typer.main.get_command(app)
     known = getattr(group, "commands", {}).get(command)
@@ -75,7 +133,8 @@ def _in_options(command: str, text: str) -> str:
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors become one line."""
     arguments = arguments or ["--help"]
-    write = partial(_in_options, arguments[0])
+    app = application(arguments[0])
+    write = partial(_in_options, app, arguments[0])
     try:
         with notes(write):
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read
-from fairridge.cli.model_values import top_of
-from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import (
-    Bins,
+    ROWS,
     Exposure,
-    Favorable,
     Figures,
     Input,
-    MinimumShare,
     Model,
     Offset,
     Response,
     SafeCsv,
     Sensitive,
     Separator,
-    Small,
-    Threshold,
-    Top,
     Weight,
     option,
 )
 from fairridge.cli.outputs import arrow, check_place, write
+from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import (
     linear_predictors,
     load_model,
@@ -68,33 +62,21 @@ class _AuditColumns:
     event: str | None = None
 
 
-@dataclass(frozen=True)
-class AuditOptions:
-    """How groups are made and compared, as in `fairridge.audit`."""
-
-    threshold: Threshold = None
-    top: Top = None
-    positive: Annotated[str | None, option("LABEL", "Class whose probability it is.")] = None
-    favorable: Favorable = None
-    bins: Bins = 4
-    small: Small = 30
-    minimum_share: MinimumShare = 0.0
-    intersections: Annotated[
-        bool, option(None, "Add the groups of all attributes crossed.", "--intersections")
-    ] = False
-    reference: Annotated[
-        list[str] | None, option("NAME=GROUP", "Group to compare the others with.")
-    ] = None
-    controls: Annotated[
-        list[str] | None,
-        option("NAME", "Columns that may differ between groups.", "--controls"),
-    ] = None
+AUDITED = Parameters(
+    {"audit": ""},
+    apart={
+        **ROWS,
+        "y_true": "--response names it",
+        "y_pred": "--prediction names it, or --model makes it",
+        "linear_predictor": "--model knows it",
+        "survival": "--model knows it",
+    },
+)
 
 
-@gathered()
 def audit(
     data: Input,
-    options: AuditOptions,
+    asked: Annotated[Settings, AUDITED],
     prediction: Annotated[
         str | None,
         option(
@@ -113,6 +95,10 @@ def audit(
     event: Annotated[
         str | None, option("NAME", "Column of events (1 or 0), if the response is a time.")
     ] = None,
+    controls: Annotated[
+        list[str] | None,
+        option("NAME", "Columns that may differ between groups.", "--controls"),
+    ] = None,
     separator: Separator = None,
     out: Figures = None,
     safe_csv: SafeCsv = False,
@@ -124,10 +110,10 @@ def audit(
         kinds = Kinds() if fitted is None else kinds_of_model(fitted)
         source = read(data, separator, kinds.as_text)
         given = {"offset": offset, "exposure": exposure}
-        predicted = _predicted(source, prediction, fitted, options.positive, given)
+        predicted = _predicted(source, prediction, fitted, asked.get("positive"), given)
         roles = _roles(source, predicted, sensitive, (response, event), weight, given)
-        options = replace(options, controls=_controls(options, source, fitted, prediction))
-        audited, remarks = _audited(source, predicted, prediction, roles, options, kinds)
+        known = _controls(controls, source, fitted, prediction)
+        audited, remarks = _audited(source, predicted, prediction, roles, known, asked, kinds)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
     return Result(
@@ -136,18 +122,17 @@ def audit(
 
 
 def _controls(
-    options: AuditOptions, source: Source, model: Any, prediction: str | None
-) -> list[str] | None:
+    given: list[str] | None, source: Source, model: Any, prediction: str | None
+) -> list[str]:
     """Return the columns that may differ between groups: by default those of the model."""
-    if options.controls is None and model is not None and prediction is None:
+    if given is None and model is not None and prediction is None:
         from fairridge.metrics.measure import control_names
 
         facts = model._fitted
-        known = control_names(facts.design, getattr(facts.settings, "controls", None))
-        return list(known) or None
-    controls = list(names(options.controls, "--controls"))
+        return list(control_names(facts.design, getattr(facts.settings, "controls", None)))
+    controls = list(names(given, "--controls"))
     check_columns(controls, source, "--controls")
-    return controls or None
+    return controls
 
 
 def _audited(
@@ -155,20 +140,21 @@ def _audited(
     predicted: _Predictions,
     prediction: str | None,
     roles: _AuditColumns,
-    options: AuditOptions,
+    controls: list[str],
+    asked: Settings,
     kinds: Kinds,
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups; also return how columns were read."""
     from fairridge import audit as audited
 
     named = (roles.target, roles.event, roles.weight, roles.exposure, prediction)
-    others = [name for name in (*named, *(options.controls or ())) if name is not None]
+    others = [name for name in (*named, *controls) if name is not None]
     table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
     values = predicted.values if prediction is None else table.column(prediction)
     truth = values if roles.target is None else table.column(roles.target)
-    meant = {"positive": _label(predicted.positive, truth), "reference": _references(options)}
-    meant["top"] = top_of(options.top)
-    meant["controls"] = None if options.controls is None else table.select(options.controls)
+    known = {"positive": _label(predicted.positive, truth)}
+    if predicted.kind is not None:
+        known["kind"] = predicted.kind
     exposure = predicted.exposure
     if exposure is None and roles.exposure is not None:
         exposure = table.column(roles.exposure)
@@ -185,8 +171,8 @@ def _audited(
             exposure=exposure,
             linear_predictor=predicted.eta,
             survival=survival,
-            kind=predicted.kind,
-            **(vars(options) | meant),
+            controls=table.select(controls) if controls else None,
+            **(known | asked | {"positive": known["positive"]}),
         )
     return audit, remarks
 
@@ -324,14 +310,6 @@ def _label(text: str | None, values: Any) -> Any:
         return None
     known = sorted(set(values.to_pylist()), key=str) if hasattr(values, "to_pylist") else []
     return next((label for label in known if str(label) == text), text)
-
-
-def _references(options: AuditOptions) -> dict[str, str] | None:
-    pairs = [item.partition("=") for item in options.reference or ()]
-    for name, equals, _ in pairs:
-        if not equals:
-            raise BadInputError(f"--reference {name} must look like NAME=GROUP.")
-    return {name: group for name, _, group in pairs} or None
 
 
 def _audit_facts(audit: Any) -> dict[str, Any]:

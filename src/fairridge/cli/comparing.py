@@ -2,64 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
 from fairridge.cli.auditing import favorable_facts
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.model_values import base_of, bounds_of
-from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import (
-    Favorable,
-    Figures,
-    Input,
-    SafeCsv,
-    Seed,
-    Separator,
-    Threshold,
-    option,
-)
+from fairridge.cli.options import MODEL, ROWS, Columns, Figures, Input, SafeCsv, Seed, Separator
 from fairridge.cli.outputs import arrow, check_place, write
+from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, progress, show
 from fairridge.cli.training_data import Data, read_data
 
-# Options of columns and models that the compared models do not share.
-OMITTED = (
-    "max_levels", "unknown",
-    "unfairness", "definition", "penalty", "predictor_penalty", "ties", "link", "positive",
-    "confidence", "certification", "class_weight",
+COMPARED = Parameters(
+    {"compare": ""},
+    apart={
+        **ROWS,
+        "sensitive": "--sensitive names columns of the data",
+        "task": "--family is guessed from the response",
+        "folds": "rows in files have no folds",
+        "n_jobs": "models are fitted one after another",
+    },
+    flags={"unfairness": ("--unfairness", "-r")},
+)
+# Parameters of one model that the other ones do not have, or have in another sense.
+OWN = "models are compared by what they are by default"
+SHARED = MODEL.without(
+    unfairness="--unfairness is that of all models",
+    missing="--missing is that of all models",
+    **dict.fromkeys(
+        ("definition", "penalty", "predictor_penalty", "ties", "link", "positive", "confidence",
+         "certification", "class_weight", "unknown", "max_levels", "standardize", "tol",
+         "max_iter"),
+        OWN,
+    ),
 )  # fmt: skip
 
 
-@gathered(omit=OMITTED)
 def compare(
     data: Input,
     columns: Columns,
-    options: ModelOptions,
+    settings: Annotated[Settings, SHARED],
+    asked: Annotated[Settings, COMPARED],
     separator: Separator = None,
-    unfairness: Annotated[
-        str, option("R,R,…", "Bounds on unfairness.", "--unfairness", "-r")
-    ] = "0.05",
-    models: Annotated[list[str] | None, option("NAME", "Models by name; all by default.")] = None,
-    favorable: Favorable = None,
-    threshold: Threshold = None,
-    cv: Annotated[int, option("N", "Folds.")] = 5,
     seed: Seed = 0,
     out: Figures = None,
     safe_csv: SafeCsv = False,
 ) -> Result:
     """Fit every model that applies, and measure all of them in the same way."""
     check_place(out, data)
-    training = read_data(data, columns, separator)
-    task, bounds = _task(training.family), bounds_of(unfairness, "--unfairness")
-    chosen = _chosen(names(models, "--models"), task, training, options)
-    settings: dict[str, Any] = {
-        "cv": cv, "random_state": seed, "missing": columns.missing, "threshold": threshold,
-        **training.options,
-    }  # fmt: skip
+    shared = {name: value for name, value in asked.items() if name == "missing"}
+    training = read_data(data, columns, settings | shared, separator)
+    task, wanted = _task(training.family), asked.pop("models", ())
+    chosen = _chosen(wanted, task, training, settings | shared)
     announce_size(training)
     with progress("comparing"):
         from fairridge.validation import compare as compared
@@ -68,12 +65,12 @@ def compare(
             training.X,
             _plain(training.y),
             sensitive=list(training.roles.sensitive),
-            unfairness=bounds,
             models=chosen,
             task=task,
-            favorable=favorable,
             response=training.response,
-            **settings,
+            random_state=seed,
+            **training.options,
+            **asked,
         )
     if out is not None:
         write(arrow(comparison.to_frame()), out, safe=safe_csv)
@@ -118,12 +115,8 @@ def _plain(column: Any) -> Any:
     return column.to_numpy()
 
 
-def _chosen(
-    wanted: tuple[str, ...], task: str, training: Data, options: ModelOptions
-) -> dict[str, Any]:
-    """Return the models by name; options go to those that have them."""
-    from fairridge.arguments import check_option
-    from fairridge.estimators._outcome import SEPARATION
+def _chosen(wanted: Sequence[str], task: str, training: Data, settings: Settings) -> dict[str, Any]:
+    """Return the models by name; settings go to those that have them."""
     from fairridge.validation.compared_models import KNOWN, REGRESSORS, in_words
 
     known = dict(KNOWN[task])
@@ -135,23 +128,12 @@ def _chosen(
                 f"--models {name} is not known for {training.family} responses; there are "
                 f"{', '.join(known)}."
             )
-    check_option("separation", options.separation, SEPARATION)
-    sensitive, columns = list(training.roles.sensitive), training.columns
+    sensitive, controls = list(training.roles.sensitive), list(training.roles.controls)
     models = {in_words(name): known[name](sensitive=sensitive) for name in wanted or known}
     if task == "regression" and training.family != "gaussian":  # beside R² of η that of the means
         own_means = known["FRRM"](sensitive=sensitive, definition="mean-parity")
         models["fair ridge, mean parity"] = own_means
-    parameters = {
-        "separation": options.separation if options.separation != "isolate" else None,
-        "blind": options.blind or None,
-        "controls": list(training.roles.controls) or None,
-        "min_frequency": columns.min_frequency,
-        "base": base_of(columns.base),
-        "missing": columns.missing if columns.missing != "error" else None,
-    }
-    for name, value in parameters.items():
-        if value is None:
-            continue
+    for name, value in (settings | ({"controls": controls} if controls else {})).items():
         having = [model for model in models.values() if name in model.get_params()]
         if not having:
             raise BadInputError(

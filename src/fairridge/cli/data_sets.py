@@ -8,13 +8,11 @@ import typer
 
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, read
-from fairridge.cli.option_groups import gathered
 from fairridge.cli.options import SafeCsv, option
 from fairridge.cli.outputs import check_place, write
 from fairridge.cli.terminal import Result, say, table
 
 
-@gathered()
 def datasets(
     name: Annotated[
         str | None,

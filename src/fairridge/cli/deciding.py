@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
-from fairridge.arguments import check_option
 from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.model_values import bounds_of, top_of
-from fairridge.cli.option_groups import Columns, ModelOptions, gathered
 from fairridge.cli.options import (
+    MODEL,
+    OF_MODEL,
+    ROWS,
+    Columns,
     Exposure,
-    Favorable,
     Input,
-    MinimumShare,
     ModelOut,
     Offset,
     SavedModel,
     Seed,
     Separator,
-    Top,
     Weight,
     option,
 )
 from fairridge.cli.outputs import check_place
+from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, facts, note, progress, say, show
@@ -42,45 +41,46 @@ RULES = {
     "odds-gap": ("OddsGap", "maximum"),
     "mean-gap": ("MeanGap", "maximum"),
 }
+RULED = Parameters(
+    {f"rules.{kind}": name for name, (kind, _) in RULES.items()},
+    apart=dict.fromkeys(("ratio", "maximum"), "--rule has it after the colon"),
+)
+HELD = ("X", "y", "sensitive_features", "sample_weight", "offset", "exposure")
+CHOICE = Parameters(
+    {"choose_bound": ""},
+    apart={
+        **ROWS,
+        **{f"{name}_held": "--held-out has these rows" for name in HELD},
+        "model": "it is made from the options of models",
+        "rule": "--rule names it",
+    },
+    flags={"unfairness": ("--bounds",)},
+)
+CANDIDATE = MODEL.without(
+    unfairness="--bounds has several",
+    ties="rules are not for survival times",
+    confidence="--confidence is that of the rule",
+    certification="rules are tested on held-out rows",
+)
 
 
-@dataclass(frozen=True)
-class RuleOptions:
-    """What decisions must satisfy, and how that is tested."""
-
+def choose(
+    data: Input,
+    columns: Columns,
+    settings: Annotated[Settings, CANDIDATE],
     rule: Annotated[
         str,
         option(
             "NAME:NUMBER",
             "adverse-impact:0.8, opportunity-gap:0.05, odds-gap:0.05 or mean-gap:0.05.",
         ),
-    ]
+    ],
+    ruled: Annotated[Settings, RULED],
+    asked: Annotated[Settings, CHOICE],
     held_out: Annotated[
         str,
         option("SHARE|FILE", "Share of the rows to test models on, or a file with other rows."),
-    ] = "0.3"
-    confidence: Annotated[float, option("P", "Confidence that the rule holds.")] = 0.9
-    bounds: Annotated[str | None, option("R,R,…", "Bounds to choose from; 31 by default.")] = None
-    threshold: Annotated[float, option("NUMBER", "Score above which people are chosen.")] = 0.5
-    top: Top = None
-    minimum_share: MinimumShare = 0.0
-    favorable: Favorable = None
-    untested: Annotated[
-        str,
-        option(
-            "refuse|ignore",
-            "What groups with fewer than 30 held-out rows do: refuse leaves the answer open, "
-            "ignore leaves them out of it.",
-        ),
-    ] = "refuse"
-
-
-@gathered(omit=("unfairness", "event", "ties", "confidence", "certification"))
-def choose(
-    data: Input,
-    columns: Columns,
-    options: ModelOptions,
-    wanted: RuleOptions,
+    ] = "0.3",
     out: ModelOut = None,
     seed: Seed = 0,
     separator: Separator = None,
@@ -92,84 +92,59 @@ def choose(
     from fairridge import choose_bound, save
 
     _refuse_times(columns.family)
-    rule = _rule(wanted)
-    check_option("untested", wanted.untested, ("refuse", "ignore"))
+    wanted = _rule(rule, ruled)
     check_place(out, data)
     with progress("reading"):
-        everyone = read_data(data, columns, separator)
+        everyone = read_data(data, columns, settings, separator)
         _refuse_times(everyone.family)
-        training, held_out = _divided(everyone, wanted.held_out, separator, seed)
+        training, held = _divided(everyone, settings, held_out, separator, seed)
     announce_size(training)
     with progress("fitting and testing"):
         choice = choose_bound(
-            make_model(training, options),
+            make_model(training, settings, seed),
             training.X,
             _named(training),
-            held_out.X,
-            _named(held_out),
-            rule=rule,
-            confidence=wanted.confidence,
-            unfairness=bounds_of(wanted.bounds, "--bounds"),
+            held.X,
+            _named(held),
+            rule=wanted,
             **training.options,
-            **{f"{name}_held": values for name, values in held_out.options.items()},
-            untested=wanted.untested,  # type: ignore[arg-type]
+            **{f"{name}_held": values for name, values in held.options.items()},
+            **asked,
         )
     saved = out if choice.granted else None
     if saved is not None:
         remember(choice.model, training)
         save(choice.model, saved)
     return Result(
-        lambda: _answer(choice, wanted, training, held_out) | {"saved": saved},
-        lambda: _show(choice, training, held_out, unsaved=out is not None and saved is None),
+        lambda: _answer(choice, rule, training, held) | {"saved": saved},
+        lambda: _show(choice, training, held, unsaved=out is not None and saved is None),
         saved=(saved,),
         code=0 if choice.granted else ExitCode.NOT_GRANTED,
     )
 
 
-State = Annotated[
-    str, option("FILE", "What was seen so far; made if it is not there, and updated.")
-]
-Watched = Annotated[
-    float | None,
-    option(
-        "R",
-        "Bound on what is watched, R² on S; that of the model by default.",
-        "--unfairness",
-        "-r",
-    ),
-]
-FalseAlarm = Annotated[
-    float | None, option("P", "Probability of ever raising a false alarm; 0.01 by default.")
-]
-
-Shuffled = Annotated[
-    bool | None,
-    option(
-        None,
-        "Shuffle the rows of a batch, which may have a day or a branch in common; with few rows "
-        "at a time, or rows in no order, do not.",
-        "--shuffle/--no-shuffle",
-    ),
-]
+WATCHED = Parameters(
+    {"Monitor": ""},
+    apart={**ROWS, "model": "--model names its file", **OF_MODEL},
+    # What rows have in common may change while a model is watched.
+    flags={"unfairness": ("--unfairness", "-r"), "shuffle": ("--shuffle/--no-shuffle",)},
+)
 
 
-Classes = Annotated[
-    str | None,
-    option(
-        "NAME", "Column with the observed class, for models with mean-opportunity or mean-odds."
-    ),
-]
-
-
-@gathered()
 def monitor(
     data: Input,
     model: SavedModel,
-    state: State,
-    unfairness: Watched = None,
-    false_alarm: FalseAlarm = None,
-    shuffle: Shuffled = None,
-    response: Classes = None,
+    state: Annotated[
+        str, option("FILE", "What was seen so far; made if it is not there, and updated.")
+    ],
+    asked: Annotated[Settings, WATCHED],
+    response: Annotated[
+        str | None,
+        option(
+            "NAME",
+            "Column with the observed class, for models with mean-opportunity or mean-odds.",
+        ),
+    ] = None,
     weight: Weight = None,
     offset: Offset = None,
     exposure: Exposure = None,
@@ -187,7 +162,7 @@ def monitor(
         )
         # Another run may add its rows to the same state.
         with updating(state, lambda: note(f"waiting for another run that updates {state}")):
-            watch = _watch(fitted, state, unfairness, false_alarm, shuffle)
+            watch = _watch(fitted, state, asked)
             seen = watch.update(X, **attributes, y=y, **numbers)
             watch.save(state)
     known = {
@@ -213,12 +188,12 @@ def monitor(
     return Result(lambda: known, lambda: facts(title, pairs))
 
 
-def _answer(choice: Any, wanted: RuleOptions, training: Data, held_out: Data) -> dict[str, Any]:
+def _answer(choice: Any, rule: str, training: Data, held_out: Data) -> dict[str, Any]:
     """Return what was asked and chosen, for JSON."""
     return {
-        "rule": wanted.rule,
+        "rule": rule,
         "favorable": str(choice.favorable),
-        "confidence": wanted.confidence,
+        "confidence": choice.confidence,
         "granted": choice.granted,
         "undecided": choice.undecided,
         "unfairness": choice.unfairness,
@@ -255,33 +230,24 @@ def _numbers(model: Any, source: Source, columns: dict[str, str | None]) -> dict
     return {argument: table.column(name) for argument, name in named.items()}
 
 
-def _watch(
-    model: Any,
-    state: str,
-    unfairness: float | None,
-    false_alarm: float | None,
-    shuffle: bool | None,
-) -> Any:
+def _watch(model: Any, state: str, asked: Settings) -> Any:
     """Return the monitor that a file keeps, or a new one if there is no such file."""
     from fairridge import Monitor
 
     try:
         if not os.path.exists(state) or os.path.getsize(state) == 0:
-            probability = 0.01 if false_alarm is None else false_alarm
-            return Monitor(model, unfairness, probability, shuffle=shuffle is not False)
+            return Monitor(model, **asked)
         watch = Monitor.load(state, model)
     except TypeError as error:  # a model that cannot be watched
         raise BadInputError(str(error)) from error
-    watch.shuffle = watch.shuffle if shuffle is None else shuffle
+    watch.shuffle = asked.get("shuffle", watch.shuffle)
     # The guarantee of a state is for what it was begun with.
-    for option_name, asked, known in (
-        ("--unfairness", unfairness, watch.unfairness),
-        ("--false-alarm", false_alarm, watch.false_alarm),
-    ):
-        if asked is not None and asked != known:
+    for name in asked.keys() - {"shuffle"}:
+        flag, known = WATCHED.settings[name].flag, getattr(watch, name)
+        if asked[name] != known:
             raise BadInputError(
-                f"{state} was begun with {option_name} {known:g}; leave {option_name} out, or "
-                "begin another state."
+                f"{state} was begun with {flag} {known:g}; leave {flag} out, or begin another "
+                "state."
             )
     return watch
 
@@ -291,43 +257,38 @@ def _refuse_times(family: str | None) -> None:
         raise BadInputError("rules are for classes and numbers, not for survival times.")
 
 
-def _rule(wanted: RuleOptions) -> Any:
+def _rule(text: str, ruled: Settings) -> Any:
     """Read ``adverse-impact:0.8``."""
     from fairridge import rules
 
-    text = wanted.rule
     name, colon, number = text.partition(":")
     if name not in RULES:
         raise BadInputError(f"--rule {text} is not known; use one of {', '.join(RULES)}.")
     kind, argument = RULES[name]
-    options: dict[str, Any] = {
-        "favorable": wanted.favorable,
-        "minimum_share": wanted.minimum_share,
-    }
     if colon:
         try:
-            options[argument] = float(number)
+            ruled = ruled | {argument: float(number)}
         except ValueError:
             raise BadInputError(
                 f"--rule {text}: after the colon stands a number, such as {name}:0.8."
             ) from None
-        if not 0.0 < options[argument] <= 1.0 and argument == "ratio":
+        if not 0.0 < ruled[argument] <= 1.0 and argument == "ratio":
             raise BadInputError(f"--rule {text}: a ratio lies between 0 and 1.")
-        if not options[argument] > 0.0:
+        if not ruled[argument] > 0.0:
             raise BadInputError(f"--rule {text}: the number must be greater than 0.")
-    if name != "mean-gap":
-        options |= {"threshold": wanted.threshold, "top": top_of(wanted.top)}
-    elif wanted.top is not None:
-        raise BadInputError("--top is for rules on who is selected, and mean-gap is on scores.")
-    return getattr(rules, kind)(**options)
+    for given in ruled.keys() - set(RULED.by_owner[f"rules.{kind}"]):
+        raise BadInputError(f"{RULED.names[given]} is for {RULED.whom(given)}, and not for {name}.")
+    return getattr(rules, kind)(**ruled)
 
 
-def _divided(everyone: Data, held_out: str, separator: str | None, seed: int) -> tuple[Data, Data]:
+def _divided(
+    everyone: Data, settings: Settings, held_out: str, separator: str | None, seed: int
+) -> tuple[Data, Data]:
     """Return rows to fit to, and rows to test on."""
     try:
         share = float(held_out)
     except ValueError:
-        return everyone, _other_rows(everyone, held_out, separator)
+        return everyone, _other_rows(everyone, settings, held_out, separator)
     if not 0.0 < share < 1.0:
         raise BadInputError(f"--held-out {held_out} must be a share between 0 and 1, or a file.")
     import numpy as np
@@ -363,7 +324,7 @@ def _with_levels(X: Any) -> Any:
     return X
 
 
-def _other_rows(training: Data, name: str, separator: str | None) -> Data:
+def _other_rows(training: Data, settings: Settings, name: str, separator: str | None) -> Data:
     """Read a file whose columns have the same roles."""
     same = replace(
         training.columns,
@@ -373,7 +334,7 @@ def _other_rows(training: Data, name: str, separator: str | None) -> Data:
         drop=None,
         family=training.family,
     )
-    return read_data(name, same, separator, training.written)
+    return read_data(name, same, settings, separator, training.written)
 
 
 def _named(data: Data) -> Any:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from fairridge.cli.inputs import BUILTIN
-from fairridge.cli.option_groups import Columns, ModelOptions
-from fairridge.cli.options import option
+from fairridge.cli.options import Columns, option
 from fairridge.cli.terminal import progress, say, table
 from fairridge.cli.training_data import make_model, read_data
 
@@ -33,8 +32,8 @@ def demo(
     findings = ""
     for name, favorable in CASES.items():
         place = folder / f"{name}.html"
-        training = read_data(f"{BUILTIN}{name}", Columns())
-        model = make_model(training, ModelOptions())
+        training = read_data(f"{BUILTIN}{name}", Columns(), {})
+        model = make_model(training, {})
         with progress(name) as step:
             from fairridge import report
 

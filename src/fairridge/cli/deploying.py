@@ -4,65 +4,45 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import check_columns, read
-from fairridge.cli.option_groups import gathered
+from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.options import (
+    OF_MODEL,
+    ROWS,
     Exposure,
     Input,
     Offset,
+    Response,
     RowsOut,
     SafeCsv,
     SavedModel,
     Separator,
+    Weight,
     option,
 )
 from fairridge.cli.outputs import arrow, check_place, write, write_rows
+from fairridge.cli.parameters import Parameters, Settings, member
 from fairridge.cli.predicting import input_columns, load_model
 from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.outputs import writing
 
-FORMATS = ("sql", "python", "onnx", "sklearn", "scorecard", "relativities")
+EXPLAINED = Parameters(
+    {"export.reasons": ""},
+    apart={**ROWS, "model": "--model names its file", **OF_MODEL},
+    flags={"sensitive": ("--with-sensitive",)},
+)
+SENTENCES = Parameters({"export.Reasons.sentences": ""}, apart={"self": "the reasons"})
 
 
-@dataclass(frozen=True)
-class ReasonOptions:
-    """Which reasons are written, and how."""
-
-    top: Annotated[int, option("N", "Most reasons of a row.", min=1)] = 4
-    direction: Annotated[
-        str,
-        option("both|down|up", "Which reasons: all by size, or what lowers, or raises, the score."),
-    ] = "both"
-    label: Annotated[
-        str | None,
-        option(
-            "CLASS",
-            "Class whose score is explained: the modeled one of two by default, the predicted one "
-            "of more.",
-        ),
-    ] = None
-    template: Annotated[
-        str | None,
-        option(
-            "TEXT", "A sentence with {attribute}, {value}, {effect}, {contribution} and {rank}."
-        ),
-    ] = None
-    names: Annotated[
-        list[str] | None,
-        option("COLUMN=WORDS", "What a column is called in sentences; may be repeated."),
-    ] = None
-
-
-@gathered()
 def reasons(
     data: Input,
     model: SavedModel,
-    options: ReasonOptions,
+    asked: Annotated[Settings, EXPLAINED],
+    worded: Annotated[Settings, SENTENCES],
     out: RowsOut = None,
     separator: Separator = None,
     safe_csv: SafeCsv = False,
@@ -74,7 +54,7 @@ def reasons(
     fitted = load_model(model)
     with progress("reading and explaining"):
         source = read(data, separator, kinds_of_model(fitted).as_text)
-        sentences = _sentences(fitted, source, options)
+        sentences = _sentences(fitted, source, asked, worded)
     columns = {
         f"reason_{k + 1}": pa.array(
             [row[k] if k < len(row) else None for row in sentences], pa.string()
@@ -87,18 +67,17 @@ def reasons(
     )
 
 
-def _sentences(model: Any, source: Any, options: ReasonOptions) -> list[list[str]]:
+def _sentences(model: Any, source: Source, asked: Settings, worded: Settings) -> list[list[str]]:
     from fairridge.export import reasons as explained
 
-    wanted: dict[str, Any] = {"top": options.top, "direction": options.direction}
-    wanted["label"], words = _label(model, options.label), _words(options.names)
+    if "label" in asked:
+        asked |= {"label": _label(model, asked["label"])}
     try:
         X, S = input_columns(model, source)
-        reasons = explained(model, X, sensitive_features=S, **wanted)
+        found = explained(model, X, sensitive_features=S, **asked)
     except TypeError as error:  # the model is not linear
         raise BadInputError(str(error)) from error
-    template = () if options.template is None else (options.template,)
-    return _as_written(reasons, source.table).sentences(*template, names=words)
+    return _as_written(found, source.table).sentences(**worded)
 
 
 def _as_written(reasons: Any, table: Any) -> Any:
@@ -121,13 +100,11 @@ def _as_written(reasons: Any, table: Any) -> Any:
     return replace(reasons, values=tuple(values))
 
 
-def _label(model: Any, text: str | None) -> Any:
+def _label(model: Any, text: str) -> Any:
     """Find the class that a text means: labels may be numbers."""
     from fairridge.metrics.favorable import find_label
 
     labels = getattr(model, "classes_", None)
-    if text is None:
-        return None
     if labels is None:
         raise BadInputError(f"--label {text} is for classifiers, and this model has no classes.")
     label = find_label(text, labels.tolist())
@@ -137,79 +114,32 @@ def _label(model: Any, text: str | None) -> Any:
     return label
 
 
-def _words(names: Sequence[str] | None) -> dict[str, str]:
-    """Read what columns are called."""
-    pairs = [text.partition("=") for text in names or ()]
-    for name, equals, words in pairs:
-        if not (name and equals and words):
-            raise BadInputError(
-                f"--names {name}{equals}{words} must be a column and words, such as "
-                "--names 'emp_length=length of employment'."
-            )
-    return {name.strip(): words.strip() for name, _, words in pairs}
+# Formats, and what writes them.
+FORMATS = {
+    "sql": "export.to_sql",
+    "python": "export.to_python",
+    "onnx": "export.to_onnx",
+    "sklearn": "export.to_sklearn",
+    "scorecard": "export.scorecard",
+    "relativities": "export.relativities",
+}
+EXPORTED = Parameters(
+    {owner: f"--to {name}" for name, owner in FORMATS.items()},
+    apart={**ROWS, "X": "--data has them", "model": "--model names its file", **OF_MODEL},
+)
 
 
-@dataclass(frozen=True)
-class QueryOptions:
-    """How a query is written."""
-
-    dialect: Annotated[
-        str | None,
-        option(
-            "NAME",
-            "Whose SQL: bigquery, duckdb (the default), mysql, oracle, postgres, snowflake, spark "
-            "or sqlserver.",
-        ),
-    ] = None
-    table: Annotated[str | None, option("NAME", "Table that a query reads; data by default.")] = (
-        None
-    )
-    keep: Annotated[
-        list[str] | None, option("NAME", "Column that a query returns, such as a key.")
-    ] = None
-
-
-@dataclass(frozen=True)
-class PointOptions:
-    """The scale of a scorecard."""
-
-    points_to_double_odds: Annotated[
-        float | None, option("POINTS", "Of a scorecard; 20 by default.")
-    ] = None
-    base_score: Annotated[
-        float | None, option("POINTS", "Score of the base odds; 600 by default.")
-    ] = None
-    base_odds: Annotated[float | None, option("ODDS", "To one; 50 by default.")] = None
-
-
-@dataclass(frozen=True)
-class TariffOptions:
-    """The rows that relativities are shown with, and bands of numbers."""
-
-    data: Annotated[
-        str | None,
-        option("FILE", "Rows that relativities are of, for exposures; those of the fit."),
-    ] = None
-    response: Annotated[
-        str | None,
-        option("NAME", "Column of the response, for observed over expected and intervals.",
-               "--response", "-y"),
-    ] = None  # fmt: skip
-    weight: Annotated[str | None, option("NAME", "Column of weights.")] = None
-    bands: Annotated[
-        list[str] | None,
-        option("COLUMN=ENDS", "Bands of a number, such as age=18,25,40,65; may be repeated."),
-    ] = None
-
-
-@gathered()
 def export(
     model: SavedModel,
     to: Annotated[str, option("|".join(FORMATS), "What to write.")],
     out: Annotated[str, option("FILE", "Where to write it.", "--out", "-o")],
-    query: QueryOptions,
-    points: PointOptions,
-    tariff: TariffOptions,
+    asked: Annotated[Settings, EXPORTED],
+    data: Annotated[
+        str | None,
+        option("FILE", "Rows that relativities are of, for exposures; those of the fit."),
+    ] = None,
+    response: Response = None,
+    weight: Weight = None,
     offset: Offset = None,
     exposure: Exposure = None,
     separator: Separator = None,
@@ -217,99 +147,67 @@ def export(
     """Write a model as a query, a module, an ONNX graph, for scikit-learn, as points or factors."""
     if to not in FORMATS:
         raise BadInputError(f"--to {to} is not known; use one of {', '.join(FORMATS)}.")
-    options: dict[str, Any] = {}
-    for format_, group in {"sql": query, "scorecard": points, "relativities": tariff}.items():
-        given = {name: value for name, value in vars(group).items() if value is not None}
-        if given and to != format_:
-            name = next(iter(given)).replace("_", "-")
-            raise BadInputError(f"--{name} is for --to {format_}; leave it out.")
-        options |= given
-    both = {"offset": offset, "exposure": exposure}
-    named = {role: name for role, name in both.items() if name is not None}
-    if named and to not in ("sql", "onnx", "relativities"):
-        raise BadInputError(
-            f"--{next(iter(named))} is for --to sql, onnx and relativities; leave it out: "
-            "predictions of models that were fitted with an exposure are rates, per unit of "
-            "exposure."
-        )
-    options |= named
-    check_place(out, model, tariff.data)
+    named = {"y": response, "sample_weight": weight, "offset": offset, "exposure": exposure}
+    columns = {role: name for role, name in named.items() if name is not None}
+    _require_format(to, [*asked, *columns], data)
+    check_place(out, model, data)
     fitted = load_model(model)
     try:
         if to == "relativities":
-            _write_relativities(fitted, out, tariff, both, separator)
+            rows = _rows(fitted, data, columns, separator)
+            # Spreadsheets open them, so that no text may be a formula.
+            write(arrow(member(FORMATS[to])(fitted, **rows, **asked)), out, safe=True)
         else:
-            _write_model(fitted, to, out, options)
+            _write_model(fitted, to, out, asked | columns)
     except TypeError as error:  # the model is not linear
         raise BadInputError(str(error)) from error
     say(f"Saved: {out}")
 
 
-def _write_model(model: Any, to: str, out: str, options: dict[str, Any]) -> None:
-    from fairridge import export
+def _require_format(to: str, given: Sequence[str], data: str | None) -> None:
+    """Raise if an option is for other formats."""
+    known = EXPORTED.by_owner
+    for name in [*given, *(["X"] if data is not None else [])]:
+        if name not in known[FORMATS[to]] or (name == "X" and to != "relativities"):
+            whom = "--to relativities" if name == "X" else EXPORTED.whom(name)
+            raise BadInputError(f"{EXPORTED.names[name]} is for {whom}; leave it out.")
 
+
+def _write_model(model: Any, to: str, out: str, options: Settings) -> None:
+    written = member(FORMATS[to])(model, **options)
     if to == "scorecard":
-        write(arrow(export.scorecard(model, **options).to_frame()), out)
+        write(arrow(written.to_frame()), out)
         return
     if to == "sql":
-        content = (export.to_sql(model, **options) + "\n").encode()
+        content = f"{written}\n".encode()
     elif to == "python":
-        content = export.to_python(model).encode()
-    elif to == "onnx":
-        content = export.to_onnx(model, **options).SerializeToString()
+        content = written.encode()
     else:
-        content = pickle.dumps(export.to_sklearn(model))
+        content = written.SerializeToString() if to == "onnx" else pickle.dumps(written)
     with writing(out) as file:
         file.write(content)
     if to == "sklearn":
         note("note: a pickle runs code when it is loaded; load only files that you trust.")
 
 
-def _write_relativities(
-    model: Any,
-    out: str,
-    options: TariffOptions,
-    offsets: dict[str, str | None],
-    separator: str | None,
-) -> None:
-    """Write tariff factors; spreadsheets open them, so that no text may be a formula."""
-    from fairridge import export
-
-    rows: dict[str, Any] = {}
-    roles = {
-        "y": (options.response, "--response"),
-        "sample_weight": (options.weight, "--weight"),
-        **{role: (name, f"--{role}") for role, name in offsets.items()},
-    }
-    named = {role: (name, flag) for role, (name, flag) in roles.items() if name is not None}
-    if options.data is None:
-        for _, flag in named.values():
+def _rows(
+    model: Any, data: str | None, columns: dict[str, str], separator: str | None
+) -> dict[str, Any]:
+    """Return rows of a file, as arguments."""
+    if data is None:
+        for role in columns:
+            flag = EXPORTED.names[role]
             raise BadInputError(f"{flag} is a column of rows: name their file with --data FILE.")
-    else:
-        kinds = kinds_of_model(model)
-        source = read(options.data, separator, kinds.as_text)
-        X, S = input_columns(model, source)
-        rows = {"X": X, "sensitive_features": S}
-        names = [name for name, flag in named.values()]
-        for name, flag in named.values():
-            check_columns([name], source, flag)
-        table = typed(source.table.select(names), names, kinds, csv=source.is_csv).table
-        rows |= {role: table.column(name) for role, (name, _) in named.items()}
-    frame = export.relativities(model, **rows, bands=_bands(options.bands))
-    write(arrow(frame), out, safe=True)
-
-
-def _bands(texts: Sequence[str] | None) -> dict[str, list[float]]:
-    """Read bands such as age=18,25,40,65."""
-    bands = {}
-    for text in texts or ():
-        name, _, ends = text.rpartition("=")
-        try:
-            bands[name.strip()] = [float(end) for end in ends.split(",")]
-        except ValueError:
-            bands[""] = []
-        if "" in bands:
-            raise BadInputError(
-                f"--bands {text} must be a column and numbers, such as --bands age=18,25,40,65."
-            )
-    return bands
+        return {}
+    kinds = kinds_of_model(model)
+    source = read(data, separator, kinds.as_text)
+    X, S = input_columns(model, source)
+    for role, name in columns.items():
+        check_columns([name], source, EXPORTED.names[role])
+    names = list(dict.fromkeys(columns.values()))
+    table = typed(source.table.select(names), names, kinds, csv=source.is_csv).table
+    return {
+        "X": X,
+        "sensitive_features": S,
+        **{role: table.column(name) for role, name in columns.items()},
+    }

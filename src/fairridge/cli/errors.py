@@ -65,11 +65,12 @@ def as_options(text: str, options: Mapping[str, str]) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value = found.groups()
-        flag = options.get(RENAMED.get(name, name))
-        if flag is None or value == "False":
+        flag = options.get(RENAMED.get(name, name), "")
+        off = flag.startswith("--no-")
+        if not flag or value == ("True" if off else "False"):
             return found.group()
         value = value.strip("'\"")
-        return flag if value in ("", "True") else f"{flag} {value}"
+        return flag if value in ("", "True", "False") else f"{flag} {value}"
 
     return ARGUMENT.sub(option, text)
 

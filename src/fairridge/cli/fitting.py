@@ -15,20 +15,36 @@ from fairridge.cli.model_tables import (
     show_model,
     show_path,
 )
-from fairridge.cli.model_values import bounds_of
-from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import Input, ModelOut, SafeCsv, Separator, Stream, option
+from fairridge.cli.options import (
+    MODEL,
+    ROWS,
+    Columns,
+    Input,
+    ModelOut,
+    SafeCsv,
+    Seed,
+    Separator,
+    Stream,
+    option,
+)
 from fairridge.cli.outputs import arrow, check_both, check_place, write
+from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.streams import read_training
 from fairridge.cli.terminal import Result, progress, say
 from fairridge.cli.training_data import Data, make_model, remember
 
+PATH = Parameters(
+    {"FairRidgeClassifier.path": ""},
+    apart={**ROWS, "self": "the model"},
+    flags={"unfairness": ("--bounds",)},
+)
 
-@gathered()
+
 def fit(
     data: Input,
     columns: Columns,
-    options: ModelOptions,
+    settings: Annotated[Settings, MODEL],
+    seed: Seed = 0,
     separator: Separator = None,
     stream: Stream = False,
     out: ModelOut = None,
@@ -41,9 +57,9 @@ def fit(
 ) -> Result:
     """Fit a model with a bound on unfairness."""
     check_place(out, data)
-    training = _read(data, columns, separator, stream)
+    training = _read(data, columns, settings, separator, stream)
     with progress("fitting"):
-        model = make_model(training, options)
+        model = make_model(training, settings, seed)
         model.fit(training.X, training.y, **training.options)
         inferred = None
         if inference:
@@ -68,14 +84,14 @@ def fit(
     return Result(facts, show, saved=(out,))
 
 
-@gathered(omit=("unfairness",))
 def path(
     data: Input,
     columns: Columns,
-    options: ModelOptions,
+    settings: Annotated[Settings, MODEL.without(unfairness="--bounds has several")],
+    several: Annotated[Settings, PATH],
+    seed: Seed = 0,
     separator: Separator = None,
     stream: Stream = False,
-    bounds: Annotated[str | None, option("R,R,…", "Bounds; 0 to 1 by default.")] = None,
     out: Annotated[
         str | None,
         option("FILE", "Write every bound and coefficient: CSV or Parquet.", "--out", "-o"),
@@ -87,12 +103,12 @@ def path(
     check_place(out, data)
     check_place(plot, data)
     check_both(out, plot, "--out and --plot")
-    training = _read(data, columns, separator, stream)
+    training = _read(data, columns, settings, separator, stream)
     # A file gets every bound, a screen only some of them.
-    chosen = bounds_of(bounds, "--bounds") or (None if out or plot else SHORT_PATH)
+    bounds = {"unfairness": None if out or plot else SHORT_PATH} | several
     with progress("fitting"):
-        model = make_model(training, options)
-        fitted = model.path(training.X, training.y, unfairness=chosen, **training.options)
+        model = make_model(training, settings, seed)
+        fitted = model.path(training.X, training.y, **bounds, **training.options)
     if out is not None:
         write(arrow(fitted.to_frame()), out, safe=safe_csv)
     if plot is not None:
@@ -104,14 +120,16 @@ def path(
 
     def show() -> None:
         announce(training)
-        announce_penalty(options, fitted)
+        announce_penalty(model, fitted)
         show_path(fitted)
 
     return Result(facts, show, saved=(out, plot))
 
 
-def _read(data: str, columns: Columns, separator: str | None, stream: bool) -> Data:
+def _read(
+    data: str, columns: Columns, settings: Settings, separator: str | None, stream: bool
+) -> Data:
     with progress("reading"):
-        training = read_training(data, columns, separator, stream)
+        training = read_training(data, columns, settings, separator, stream)
     announce_size(training)
     return training

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairridge.cli.option_groups import ModelOptions
 from fairridge.cli.terminal import facts, note, say, table
 from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
@@ -136,10 +135,10 @@ def show_certificate(model: Any) -> None:
     say(f"For that the model was fitted with the bound {known.training_bound:.4g}.", style="dim")
 
 
-def announce_penalty(options: ModelOptions, path: Any) -> None:
+def announce_penalty(model: Any, path: Any) -> None:
     """Say at which bound the penalty on predictors was chosen, if it was."""
-    if options.predictor_penalty == "cv":
-        bound, value = options.unfairness, path.predictor_penalty
+    if model.predictor_penalty == "cv":
+        bound, value = model.unfairness, path.predictor_penalty
         note(f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}.")
 
 

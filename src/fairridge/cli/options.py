@@ -1,11 +1,14 @@
-"""Options that several commands share."""
+"""Options that several commands share, as types and as records."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 import typer
+
+from fairridge.cli.parameters import Parameters
 
 
 def option(
@@ -61,23 +64,6 @@ Stream = Annotated[
         "--stream",
     ),
 ]
-Favorable = Annotated[
-    str | None,
-    option(
-        "CLASS|low|high",
-        "Outcome that people want: a class, or low or high predictions; guessed by default.",
-    ),
-]
-Threshold = Annotated[float | None, option("T", "Predictions above are selected.")]
-Top = Annotated[
-    str | None,
-    option("SHARE|COUNT", "Capacity, in place of a threshold: 0.2 of the rows, or 500 of them."),
-]
-MinimumShare = Annotated[
-    float, option("SHARE", "Groups with a smaller share of all rows are not compared.")
-]
-Bins = Annotated[int, option("N", "Groups of a numeric attribute.")]
-Small = Annotated[int, option("N", "Groups with fewer rows are marked.")]
 Figures = Annotated[str | None, option("FILE", "Write all figures: CSV or Parquet.", "--out", "-o")]
 _SAVED = option("FILE", "Model file that fit has written.", "--model", "-m")
 Model = Annotated[str | None, _SAVED]
@@ -97,3 +83,97 @@ SafeCsv = Annotated[
     ),
 ]
 AsJson = Annotated[bool, option(None, "Print JSON for machines.", "--json")]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the user says about columns; names may be given with commas or one by one."""
+
+    response: Response = None
+    sensitive: Sensitive = None
+    event: Annotated[
+        str | None,
+        of_data("NAME", "Whether the time in --response is an event (1) or censored (0)."),
+    ] = None
+    predictors: Annotated[
+        list[str] | None, of_data("NAME", "Predictors; all other columns by default.")
+    ] = None
+    drop: Annotated[list[str] | None, of_data("NAME", "Columns to leave out, such as keys.")] = None
+    controls: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME",
+            "Predictors that may explain differences: the bound is on what S explains beyond them.",
+        ),
+    ] = None
+    weight: Weight = None
+    offset: Offset = None
+    exposure: Exposure = None
+    drop_missing: Annotated[
+        bool, of_data(None, "Leave out rows with missing values.", "--drop-missing")
+    ] = False
+    categorical: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME", "Columns whose values are categories, even if they look like numbers or dates."
+        ),
+    ] = None
+    numeric: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME", "Columns of text that must be read as numbers, such as '$1,234.50' or '17.25%'."
+        ),
+    ] = None
+    date: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME",
+            "Columns of text that must be read as dates: 2024-12-31, or 31/12/2024, day first.",
+        ),
+    ] = None
+    family: Annotated[
+        str | None,
+        of_model(
+            "NAME",
+            "Distribution of the response, such as gaussian, binomial, poisson or cox; "
+            "guessed from the response by default.",
+        ),
+    ] = None
+
+    @property
+    def others(self) -> dict[str, str]:
+        """Columns of weights, offsets and exposures, by the argument of `fit`."""
+        known = {"sample_weight": self.weight, "offset": self.offset, "exposure": self.exposure}
+        return {argument: name for argument, name in known.items() if name is not None}
+
+
+# Rows are columns of a file; messages name the options, and what has none is said here.
+ROWS = {
+    "X": "the data",
+    "y": "--response names it",
+    "sensitive_features": "--sensitive names columns of the data",
+    "sample_weight": "--weight names it",
+    "offset": "--offset names it",
+    "exposure": "--exposure names it",
+    "controls": "--controls names columns of the data",
+    "response": "--response names it",
+    "random_state": "--seed is that of everything that is drawn",
+    "progress": "a terminal has a bar by itself",
+}
+OF_MODEL = {"sensitive_features": "the model knows their columns"}
+MODEL = Parameters(
+    {
+        "FairRidgeClassifier": "classifiers",
+        "FairRidgeRegressor": "regression",
+        "FairRidgeSurvival": "survival models",
+    },
+    apart={
+        **ROWS,
+        "sensitive": "--sensitive names columns of the data",
+        "family": "--family is guessed from the response",
+        "predictor_map": "it is an object of Python",
+        "sensitive_map": "it is an object of Python",
+    },
+    flags={"unfairness": ("--unfairness", "-r")},
+    panel="Model",
+)

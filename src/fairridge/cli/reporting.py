@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,81 +10,61 @@ from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import names
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.model_values import top_of
-from fairridge.cli.option_groups import Columns, ModelOptions, gathered
-from fairridge.cli.options import (
-    Bins,
-    Favorable,
-    Input,
-    Model,
-    Seed,
-    Separator,
-    Small,
-    Threshold,
-    Top,
-    option,
-)
+from fairridge.cli.options import MODEL, ROWS, Columns, Input, Model, Seed, Separator, option
 from fairridge.cli.outputs import check_place
+from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import load_model
 from fairridge.cli.terminal import Result, progress, say
 from fairridge.cli.training_data import Data, make_model, read_data
 
-
-@dataclass(frozen=True)
-class ReportOptions:
-    """How a report is made, as in `fairridge.report`."""
-
-    title: Annotated[str | None, option("TEXT", "Title.")] = None
-    threshold: Threshold = None
-    top: Top = None
-    favorable: Favorable = None
-    cv: Annotated[
-        int | None,
-        option("N", "Held-out folds, 0 for none; 10 by default, 3 above 20,000 rows."),
-    ] = None
-    bootstrap: Annotated[int | None, option("N", "Refits to resampled rows; 0 for none.")] = None
-    bins: Bins = 4
-    small: Small = 30
-    made_on: Annotated[str | None, option("TEXT", "Date, for the record.")] = None
-    seed: Seed = 0
-    new_rows: Annotated[
-        bool,
-        option(
-            None,
-            "Validate the model of --model on rows that it has not seen: whether its bound holds "
-            "there, groups, calibration, and drift of the columns.",
-            "--new-rows",
-        ),
-    ] = False
-    card: Annotated[
-        bool, option(None, "Write a model card in Markdown instead of the page.", "--card")
-    ] = False
+REPORTED = Parameters(
+    {"report": ""},
+    apart={
+        **ROWS,
+        "model": "--model names its file",
+        "out": "--out names the file",
+        "source": "the name of the data, with a fingerprint",
+        "date": "--made-on has it, as --date names columns",
+        "format": "--card writes a card",
+    },
+)
+# A report judges every bound, and --positive is the class that scores are of.
+JUDGED = MODEL.without(
+    positive="--positive is the class that scores are of",
+    confidence="bounds of a report are not certified",
+    certification="bounds of a report are not certified",
+)
 
 
-# --positive is the class that scores are of, and not one that is modeled.
-@gathered(omit=("positive", "confidence", "certification"))
 def report(
     data: Input,
     columns: Columns,
-    options: ModelOptions,
-    made: ReportOptions,
+    settings: Annotated[Settings, JUDGED],
+    asked: Annotated[Settings, REPORTED],
+    seed: Seed = 0,
+    made_on: Annotated[str | None, option("TEXT", "Date, for the record.")] = None,
+    card: Annotated[
+        bool, option(None, "Write a model card in Markdown instead of the page.", "--card")
+    ] = False,
     separator: Separator = None,
     out: Annotated[str, option("FILE", "Where to write the page.", "--out", "-o")] = "report.html",
     model: Model = None,
-    positive: Annotated[str | None, option("LABEL", "Class that scores are of.")] = None,
 ) -> Result:
     """Write the audit report: one HTML file that opens from disk."""
     check_place(out, data, model)
-    if made.new_rows and model is None:
+    new_rows = asked.get("new_rows", False)
+    if new_rows and model is None:
         raise BadInputError("--new-rows validates a model file: name it with --model FILE.")
-    fitted = None if model is None else _known_model(model, columns, options)
+    fitted = None if model is None else _known_model(model, columns, settings)
     columns = columns if fitted is None else _known_columns(fitted, columns)
+    missing = {} if fitted is None else {"missing": getattr(fitted, "missing", "error")}
     known = Kinds() if fitted is None else kinds_of_model(fitted)
-    training = read_data(data, columns, separator, known)
+    training = read_data(data, columns, settings | missing, separator, known)
     announce_size(training)
+    asked |= {"date": made_on, "random_state": seed, "format": "card" if card else "html"}
     with progress("report") as step:
-        fitted = make_model(training, options) if fitted is None else fitted
-        written = _reported(fitted, training, out, made, positive=positive, progress=step)
+        fitted = make_model(training, settings, seed) if fitted is None else fitted
+        written = _reported(fitted, training, out, asked | {"progress": step})
     place = str(Path(out).resolve())
 
     def facts() -> dict[str, Any]:
@@ -94,7 +74,7 @@ def report(
             "family": training.family,
             "favorable": contents.subject.favorable or None,
         }
-        findings = (_new_facts if made.new_rows else _facts)(contents)
+        findings = (_new_facts if new_rows else _facts)(contents)
         return shared | findings | {"summary": written.summary}
 
     def show() -> None:
@@ -104,42 +84,23 @@ def report(
     return Result(facts, show)
 
 
-def _reported(model: Any, training: Data, out: str, made: ReportOptions, **others: Any) -> Any:
+def _reported(model: Any, training: Data, out: str, asked: Settings) -> Any:
     from fairridge import report as reported
 
-    options = vars(made).copy()
-    renamed = {"date": options.pop("made_on"), "random_state": options.pop("seed")}
-    renamed["top"] = top_of(options.pop("top"))
-    renamed["format"] = "card" if options.pop("card") else "html"
     X, apart = training.X, list(training.roles.sensitive)
     # The model gets the columns as it had them at fit.
     if hasattr(model, "_fitted") and model._fitted.design.separate:
-        others["sensitive_features"], X = X.select(apart), X.drop_columns(apart)
-    return reported(
-        model,
-        X,
-        training.y,
-        out,
-        **training.options,
-        response=training.response,
-        source=training.origin,
-        **options,
-        **renamed,
-        **others,
-    )
+        asked |= {"sensitive_features": X.select(apart)}
+        X = X.drop_columns(apart)
+    asked |= {"response": training.response, "source": training.origin}
+    return reported(model, X, training.y, out, **training.options, **asked)
 
 
-def _known_model(place: str, columns: Columns, options: ModelOptions) -> Any:
+def _known_model(place: str, columns: Columns, settings: Settings) -> Any:
     """Read a model file; raise if there are options for a new model."""
-    of_models = ("controls", "min_frequency", "base", "missing", "unknown")
-    defaults = vars(Columns()) | vars(ModelOptions())
-    values = {name: getattr(columns, name) for name in of_models} | vars(options)
-    for name, value in values.items():
-        if value != defaults[name]:
-            option_name = f"--{name.replace('_', '-')}"
-            raise BadInputError(
-                f"{option_name} is for a new model; --model has its own: leave one out."
-            )
+    given = [JUDGED.settings[name].flag for name in settings]
+    for flag in [*given, *(["--controls"] if columns.controls else [])]:
+        raise BadInputError(f"{flag} is for a new model; --model has its own: leave one out.")
     return load_model(place)
 
 
@@ -151,12 +112,7 @@ def _known_columns(model: Any, columns: Columns) -> Columns:
             sensitive = sensitive_of(model)
         if not names(predictors, "--predictors"):
             predictors = [design.names[k] for k in design.positions_predictors]
-    return replace(
-        columns,
-        missing=getattr(model, "missing", "error"),
-        sensitive=sensitive,
-        predictors=predictors,
-    )
+    return replace(columns, sensitive=sensitive, predictors=predictors)
 
 
 def _facts(contents: Any) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from typing import Any
 from fairridge.cli.column_types import Kinds, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, Source, check_columns
-from fairridge.cli.option_groups import Columns
+from fairridge.cli.options import Columns
 from fairridge.cli.outputs import PARQUET
+from fairridge.cli.parameters import Settings
 from fairridge.cli.response_families import check_exposure, choose_family
-from fairridge.cli.training_data import Data, read_data, roles_of
+from fairridge.cli.training_data import Data, kinds_of, read_data, roles_of
 
 # Rows from which the family is guessed.
 GUESSED_ROWS = 10_000
@@ -30,10 +31,12 @@ def is_stream(name: str, stream: bool) -> bool:
     return stream or (has_magic(name) and not Path(name).exists())
 
 
-def read_training(name: str, columns: Columns, separator: str | None, stream: bool) -> Data:
+def read_training(
+    name: str, columns: Columns, settings: Settings, separator: str | None, stream: bool
+) -> Data:
     """Read a table, or open a source of rows, and give its columns their roles."""
     if not is_stream(name, stream):
-        return read_data(name, columns, separator)
+        return read_data(name, columns, settings, separator)
     from fairridge import sources
 
     first = _first_rows(name)
@@ -45,7 +48,7 @@ def read_training(name: str, columns: Columns, separator: str | None, stream: bo
             "types."
         )
     roles = roles_of(first, columns)
-    _require_plain(first, (*roles.sensitive, *roles.predictors, *roles.target), columns.kinds)
+    _require_plain(first, (*roles.sensitive, *roles.predictors, *roles.target), kinds_of(columns))
     family, reason = choose_family(first.table, roles.target, columns.family, first)
     check_exposure(columns.exposure, family)
     source = sources.parquet(

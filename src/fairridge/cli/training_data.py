@@ -8,19 +8,11 @@ from typing import Any
 
 from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import Source, check_columns, names, read
-from fairridge.cli.model_values import base_of, bound_of, class_weight_of, predictor_penalty_of
-from fairridge.cli.option_groups import Columns, ModelOptions
+from fairridge.cli.inputs import Source, check_columns, names, read, repeated
+from fairridge.cli.options import MODEL, Columns
+from fairridge.cli.parameters import Settings
 from fairridge.cli.response_families import CLASSES, check_exposure, choose_family
 from fairridge.data.text_style import TextStyle
-
-# Options that only some families have, those families, and what their models are called.
-FAMILY_OPTIONS = (
-    ("ties", ("cox",), "survival models"),
-    ("link", CLASSES, "classifiers"),
-    ("positive", CLASSES, "classifiers"),
-    ("class_weight", CLASSES, "classifiers"),
-)
 
 
 @dataclass(frozen=True)
@@ -59,45 +51,30 @@ class Data:
         return replace(self, X=self.X.filter(chosen), y=self.y.filter(chosen), options=options)
 
 
-def make_model(data: Data, options: ModelOptions) -> Any:
+def make_model(data: Data, settings: Settings, seed: int = 0) -> Any:
     """Return the estimator that the family calls for."""
-    from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+    import fairridge
 
-    if "=" in options.unfairness and options.definition != "mean-parity":
-        raise BadInputError(
-            "--unfairness with a bound per attribute needs --definition mean-parity."
-        )
-    columns, streamed = data.columns, data.y is None
-    parameters: dict[str, Any] = vars(options) | {
-        "unfairness": bound_of(options.unfairness),
-        # A source of rows knows its sensitive attributes itself.
-        "sensitive": None if streamed else list(data.roles.sensitive),
-        "predictor_penalty": predictor_penalty_of(options.predictor_penalty),
-        "class_weight": class_weight_of(options.class_weight),
-        "controls": list(data.roles.controls) or None,
-        "min_frequency": columns.min_frequency,
-        "base": base_of(columns.base),
-        "missing": columns.missing,
-        "unknown": columns.unknown,
-    }
-    if columns.max_levels is not None:
-        # Levels of rows in memory have been counted already.
-        parameters["max_levels"] = columns.max_levels if streamed else None
-    for name, families, whom in FAMILY_OPTIONS:
-        value = parameters[name]
-        if value is None:
-            del parameters[name]
-        elif data.family not in families:
+    kind = {"cox": "FairRidgeSurvival"} | dict.fromkeys(CLASSES, "FairRidgeClassifier")
+    name, streamed = kind.get(data.family, "FairRidgeRegressor"), data.y is None
+    for parameter, value in settings.items():
+        if parameter not in MODEL.by_owner[name]:
             shown = ",".join(value) if isinstance(value, dict) else value
             raise BadInputError(
-                f"--{name.replace('_', '-')} {shown} is for {whom}, but the family is "
-                f"{data.family}; leave it out."
+                f"{MODEL.names[parameter]} {shown} is for {MODEL.whom(parameter)}, but the family "
+                f"is {data.family}; leave it out."
             )
-    if data.family == "cox":
-        return FairRidgeSurvival(**parameters)
-    if data.family in CLASSES:
-        return FairRidgeClassifier(**parameters)
-    return FairRidgeRegressor(**parameters, family=data.family)
+    parameters: dict[str, Any] = settings | {
+        # A source of rows knows its sensitive attributes itself.
+        "sensitive": None if streamed else list(data.roles.sensitive),
+        "controls": list(data.roles.controls) or None,
+        "random_state": seed,
+    }
+    if "max_levels" in settings and not streamed:
+        parameters["max_levels"] = None  # levels of rows in memory have been counted already
+    if name == "FairRidgeRegressor":
+        parameters["family"] = data.family
+    return getattr(fairridge, name)(**parameters)
 
 
 @dataclass(frozen=True)
@@ -112,14 +89,34 @@ class ColumnRoles:
     controls: tuple[str, ...]
 
 
+def kinds_of(columns: Columns) -> Kinds:
+    """Return what the user says that columns hold."""
+    kinds = Kinds(
+        names(columns.categorical, "--categorical"),
+        names(columns.numeric, "--numeric"),
+        names(columns.date, "--date"),
+    )
+    twice = repeated((*kinds.categorical, *kinds.numeric, *kinds.date))
+    if twice is not None:
+        raise BadInputError(
+            f"{twice!r} cannot be two of --categorical, --numeric and --date; choose one."
+        )
+    return kinds
+
+
 def read_data(
-    name: str, columns: Columns, separator: str | None = None, known: Kinds = NOTHING
+    name: str,
+    columns: Columns,
+    settings: Settings,
+    separator: str | None = None,
+    known: Kinds = NOTHING,
 ) -> Data:
     """Read a table, and give its columns their roles.
 
-    `known` says how columns were written that a model was fitted to.
+    `settings` are those of the model; `known` says how columns were written that a model
+    was fitted to.
     """
-    said = columns.kinds
+    said = kinds_of(columns)
     kinds = said.like(known)
     source = read(name, separator, kinds.as_text)
     roles = roles_of(source, columns)
@@ -127,13 +124,13 @@ def read_data(
     for kind in ("categorical", "numeric", "date"):
         check_columns(getattr(said, kind), source, f"--{kind}")
     every = [*used, *roles.target, *roles.others.values()]
-    kept = used if columns.missing == "level" else []
+    kept = used if settings.get("missing") == "level" else []
     table, remarks = _complete(source, every, columns.drop_missing, kept)
     csv = source.is_csv
     table, notes, styles = typed(table, [*used, *roles.others.values()], kinds, csv=csv)
     # A date is an unlikely response, and a number of days an unlikely answer.
     table, more, others = typed(table, roles.target, kinds, dates=False, csv=csv)
-    encoded = _encoded_columns(table, used, columns, roles)
+    encoded = _encoded_columns(table, used, settings, roles)
     family, reason = choose_family(table, roles.target, columns.family, source)
     check_exposure(columns.exposure, family)
     return Data(
@@ -178,11 +175,6 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
                 f"{name!r} is not a predictor; --controls names predictors that may explain "
                 "differences between people."
             )
-    least = columns.min_frequency
-    if least is not None and not least > 0.0:
-        raise BadInputError(
-            f"--min-frequency {least:g} must be a number of rows, or below 1 a share of them."
-        )
     return ColumnRoles(target, sensitive, chosen, others, controls)
 
 
@@ -267,13 +259,19 @@ def _complete(
     return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: ColumnRoles) -> int:
+def _encoded_columns(
+    table: Any, used: Sequence[str], settings: Settings, roles: ColumnRoles
+) -> int:
     """Count the columns that columns become; raise if text is not of categories."""
     import pyarrow.compute as pc
 
     from fairridge.data import most_levels
 
-    maximum = columns.max_levels
+    maximum, rare = settings.get("max_levels"), settings.get("min_frequency")
+    if rare is not None and not rare > 0.0:
+        raise BadInputError(
+            f"--min-frequency {rare:g} must be a number of rows, or below 1 a share of them."
+        )
     most = most_levels(table.num_rows) if maximum is None else maximum
     total = 0
     for name in used:
@@ -282,8 +280,8 @@ def _encoded_columns(table: Any, used: Sequence[str], columns: Columns, roles: C
             # A number that is missing in some rows has a second column.
             total += 2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1
             continue
-        least = columns.min_frequency if name in roles.predictors else None
-        count = _levels_left(table, name, least, columns.weight)
+        least = rare if name in roles.predictors else None
+        count = _levels_left(table, name, least, roles.others.get("sample_weight"))
         if count > most:
             example = column.drop_null()[0].as_py()
             raise BadInputError(

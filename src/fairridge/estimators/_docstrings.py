@@ -39,6 +39,11 @@ def inherit_parameters(cls: type, base: type) -> None:
     cls.__doc__ = (before + section + after).rstrip()
 
 
+def parameter_entries(doc: str) -> dict[tuple[str, ...], str]:
+    """Return the entries of the section "Parameters", by the names that each describes."""
+    return _divided(doc)[1]
+
+
 def _divided(doc: str) -> tuple[str, dict[tuple[str, ...], str], str]:
     """Return what is before the parameters, their entries by name, and what is after them."""
     text = inspect.cleandoc(doc) + "\n"

@@ -6,7 +6,7 @@ They share a file, so that a fit can be followed from step to step.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -237,7 +237,7 @@ class LinearModel(BaseEstimator):
         X: TableLike,
         y: VectorLike | None = None,
         *,
-        unfairness: VectorLike | None = None,
+        unfairness: Sequence[float] | VectorLike | None = None,
         sensitive_features: TableLike | None = None,
         sample_weight: VectorLike | None = None,
         offset: VectorLike | None = None,
@@ -394,26 +394,26 @@ class FairRidge(LinearModel):
     Parameters
     ----------
     unfairness : float or dict of str to float, default=0.05
-        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
-        ``{"sex": 0.01, "age": 0.1}`` bounds, with definition="mean-parity", what
-        each of these attributes alone explains of the predicted means.
+        Bound r on unfairness: 0 leaves no linear dependence on S, 1 is unconstrained; with
+        definition="mean-parity" also one per attribute. ``{"sex": 0.01, "age": 0.1}`` bounds
+        what each of these attributes alone explains of the predicted means.
     definition : str, object or callable, default="statistical-parity"
         What is bounded.
     penalty : {"ridge", "radial", "lasso", "elastic-net"} or object, default="ridge"
-        Penalty on α.
+        Penalty on α, the coefficients of the sensitive attributes.
     predictor_penalty : float or "cv", default=0.0
         λ₂, for standardized U. "cv" chooses it at the bound, by leaving rows out: see
         `predictor_penalty_` of `FairRidgeRegressor`.
     standardize : bool, default=True
-        Whether the penalties see columns of S and U divided by their standard
-        deviations (divisor n). Results are always on the original scale.
+        Whether to divide columns of S and U by their standard deviations (divisor n) for the
+        penalties. Results are always on the original scale.
     tol : float, default=1e-10
         How closely an active bound is met.
     max_iter : int, default=100
         Maximum number of search steps for λ(r), and of passes over the data per λ.
     separation : {"isolate", "warn", "error"}, default="isolate"
         What happens to levels of predictors whose rows all have the same outcome,
-        if `predictor_penalty` is 0. "isolate" leaves these rows out of the fit
+        if `predictor_penalty` is 0: "isolate" leaves these rows out of the fit
         and the bound, if they have at most 1 % of the weight, and gives each
         level a finite coefficient; "warn" keeps them; "error" refuses them.
     min_frequency : int or float, optional
@@ -422,7 +422,7 @@ class FairRidge(LinearModel):
         levels that were absent at fit, whatever `unknown` is.
     base : "most-frequent" or dict of str to level, optional
         The level of each categorical column that the coefficients of its others
-        compare with. By default the first level with rows, as in R;
+        compare with, by default the first level with rows, as in R.
         "most-frequent" takes the one with the most weight in every predictor (the
         first of equal ones), and ``{"brand": "VW"}`` takes levels by name of the
         column, of S as well, and the first level elsewhere. "(other)" is never the
@@ -433,9 +433,10 @@ class FairRidge(LinearModel):
         dates that were read as text would become thousands of columns. None
         allows any number.
     blind : bool, default=False
-        Whether S is used at fit only. The model then is one of X alone,
-        min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
-        linear predictor on S for every family; bounds on means work as well.
+        Whether to use S to fit and bound only, and not to predict. The model then is one
+        of X alone, min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
+        linear predictor on S for every family; bounds on means work as
+        well.
     controls : str, int or list of these, optional
         Columns of X, by name or position, that may explain differences: the
         bound on "statistical-parity" or "mean-parity" is on what S explains
@@ -448,8 +449,8 @@ class FairRidge(LinearModel):
         suffice. For R² on S of the linear predictor or of the predicted means;
         shares of deviance and other definitions are refused.
     certification : {"auto", "held-out"}, default="auto"
-        How a bound is certified: by draws of the populations that the rows may
-        have come from, or by tests on half of the rows, which the model is then
+        How a bound is certified: "auto" by draws of the populations that the rows may
+        have come from, "held-out" by tests on half of the rows, which the model is then
         not fitted to.
     random_state : int, default=0
         Seed of what is drawn: the folds of ``predictor_penalty="cv"``, and the

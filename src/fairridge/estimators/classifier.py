@@ -29,22 +29,23 @@ class FairRidgeClassifier(ClassifierMixin, FairRidge):
         "logit". The predicted class is the likelier one: with "cloglog" the
         modeled one for η > log(log 2), with the others for η > 0.
     positive : label, optional
-        The class that is modeled, of two: η, its coefficients, summaries, reports and
-        exported scores are about it. By default the second of the sorted labels.
+        The class that is modeled, of two, by default the second of the sorted labels: η,
+        its coefficients, summaries, reports and exported scores are about it.
         `classes_`, and with it `predict_proba` and `decision_function`, are sorted
         whichever is modeled, as scikit-learn expects.
     definition : str, object or callable, default="statistical-parity"
-        What is bounded; by default, as in the paper, the share of the explained
-        deviance that the sensitive attributes explain. For most uses take
-        "mean-parity", R² on S of the predicted probabilities.
-        "equality-of-opportunity" and "individual" choose a point on the same path
-        of models α(λ), with α = 0 at r = 0, and do not equalize the rates of the
-        positive class. "mean-opportunity" is
-        about these: it is mean parity among the rows of the positive class, and
-        "mean-odds" among the rows of every class.
+        What is bounded: "statistical-parity", as in the paper, what S explains of the
+        deviance that the model explains (of numbers and times, of the variance of the
+        linear predictor); "mean-parity", R² on S of predicted probabilities or means, right
+        for most uses of classes, counts and amounts; "mean-opportunity", the same among the
+        rows of the positive class; "mean-odds", among those of every class; or
+        "equality-of-opportunity" or "individual", as in the paper, which choose a point on
+        the path of the first. These two, with α = 0 at r = 0, do not equalize the rates of
+        the positive class.
     predictor_penalty : float or "cv", default=0.0
-        λ₂ in −2 log-likelihood + λ₂‖β‖², for standardized U. "cv" chooses it
-        at the bound, by leaving rows out: see `predictor_penalty_` of `FairRidgeRegressor`.
+        Ridge penalty λ₂ on the predictors, in −2 log-likelihood + λ₂‖β‖² for standardized U;
+        "cv" chooses it at the bound, by leaving rows out. See `predictor_penalty_` of
+        `FairRidgeRegressor`.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the deviance that the fit minimizes, by label
         (others have 1), or inversely proportional to their sample weight, as in

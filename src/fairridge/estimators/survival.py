@@ -28,7 +28,7 @@ class FairRidgeSurvival(FairRidge):
     Parameters
     ----------
     unfairness : float, default=0.05
-        r in [0, 1]: 0 leaves no linear dependence on S, 1 is unconstrained.
+        Bound r on unfairness: 0 leaves no linear dependence on S, 1 is unconstrained.
     definition : str, object or callable, default="statistical-parity"
         What is bounded. "statistical-parity", "equality-of-opportunity" and
         "individual" choose a point on one path of models α(λ), with α = 0 at
@@ -43,8 +43,8 @@ class FairRidgeSurvival(FairRidge):
         repeated events are ties, which Efron's formula treats differently
         from one event of weight m, as in R survival.
     blind : bool, default=False
-        Whether S is used at fit only. The model then is one of X alone,
-        min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
+        Whether to use S to fit and bound only, and not to predict. The model then is one
+        of X alone, min D(b) + λ‖P_S Xb‖² + λ₂‖b‖², and "statistical-parity" is R² of its
         linear predictor on S.
     controls : str, int or list of these, optional
         Columns of X, by name or position, that may explain differences: the

@@ -116,13 +116,13 @@ class Reasons(Tabular):
         Parameters
         ----------
         template : str
-            One sentence. It may use ``{attribute}``, ``{value}``, ``{effect}``
+            A sentence, which may use ``{attribute}``, ``{value}``, ``{effect}``
             ("lowers" or "raises"), ``{contribution}`` (to the linear
             predictor, with its sign) and ``{rank}`` (from 1), with Python's
             formats such as ``{contribution:.2f}``.
         names : mapping of str to str, optional
-            What attributes are called in sentences, such as
-            ``{"emp_length": "length of employment"}``.
+            What attributes are called in sentences.
+            ``{"emp_length": "length of employment"}`` is an example.
 
         Returns
         -------
@@ -179,7 +179,7 @@ def reasons(
     X, sensitive_features
         Rows to explain, as in `predict`.
     top : int, optional
-        Maximum number of reasons per row; None for all.
+        Maximum number of reasons per row. None names all.
     direction : {"both", "down", "up"}
         Which reasons to name: all, by size; or only what lowers, or raises, η.
     sensitive : bool

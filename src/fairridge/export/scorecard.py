@@ -170,11 +170,13 @@ def scorecard(
     model : estimator
         A fitted binomial or quasi-binomial model of fairridge.
     points_to_double_odds : float, default=20
-        PDO.
-    base_score, base_odds : float, default=600 and 50
-        Where the scale is anchored.
+        PDO, the points that double the odds.
+    base_score : float, default=600
+        Score of the base odds.
+    base_odds : float, default=50
+        Odds, to one, that have the base score.
     favorable : class label, optional
-        The class whose odds raise the score; by default `positive_`.
+        The class whose odds raise the score; by default the modeled one.
     rounded : bool, default=True
         Whether to round points to integers.
 

@@ -54,7 +54,7 @@ def to_sql(
         Whose SQL to write. MySQL needs version 8.0.17, and models of more than
         two classes need SQL Server 2022.
     table : str or sequence of str
-        Where the data are; ("schema", "table") for a qualified name.
+        Where the data are. ("schema", "table") is a qualified name.
     keep : sequence of str
         Columns of the table to return with the predictions, such as a key.
     offset : str, optional

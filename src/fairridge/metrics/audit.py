@@ -90,7 +90,7 @@ def audit(
         suggests an unwanted outcome; the first line of the audit states the
         choice and the reason.
     confidence : float, default=0.95
-        Level of the intervals: Wilson's for rates, Student's for means,
+        Level of the intervals. They are Wilson's for rates, Student's for means,
         DeLong's for the AUC, Newcombe's for differences of rates, Welch's for
         differences of means, the score interval for impact ratios (Koopman,
         Miettinen and Nurminen), and a noncentral χ² for R². Weighted rows count
@@ -108,11 +108,12 @@ def audit(
         default distances compare a group with all rows outside it, and the
         adverse impact ratio with the group of the highest selection rate.
     kind : {"regression", "classification", "amounts"}, optional
-        By default classification if `y_true` is not numeric or has at most two
-        distinct values. Amounts, such as costs and rates, are numbers of a regression that are
-        positive by their nature: means of groups then have ratios. Whole numbers that are
-        nowhere negative are taken for counts, which have them as well, unless `kind` is
-        "regression"; the logarithm of an amount has none.
+        What responses are, "regression", "classification" or "amounts"; by default
+        classification if `y_true` is not numeric or has at most two values. Amounts, such as
+        costs and rates, are numbers of a regression that are positive by their nature: means
+        of groups then have ratios. Whole numbers that are nowhere negative are taken for
+        counts, which have them as well, unless `kind` is "regression"; the logarithm of an
+        amount has none.
     linear_predictor : array-like of shape (n,) or (n, K), optional
         η of the model, without any offset, such as `decision_function`: then
         the audit has the share of η that S explains, too.

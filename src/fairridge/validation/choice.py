@@ -221,13 +221,13 @@ def choose_bound(
     rule : Rule
         From `fairridge.rules`.
     confidence : float, default=0.9
-        1 − δ.
+        Confidence 1 − δ with which the rule holds.
     unfairness : sequence of float, optional
         The bounds; 0 and 30 more up to 1 by default.
     untested : {"refuse", "ignore"}, default="refuse"
         What groups mean that have fewer than 30 held-out rows (in effect, if rows have
-        weights), or none while training rows have some. "refuse": nothing is granted, and the
-        answer is undecided. "ignore": the guarantee is for the other groups. Either way they
+        weights), or none while training rows have some: "refuse" grants nothing, and the
+        answer is undecided; "ignore" gives a guarantee for the other groups. Either way they
         are named.
 
     Returns

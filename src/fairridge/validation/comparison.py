@@ -59,8 +59,8 @@ def compare(
     *,
     sensitive: ColumnNames | None = None,
     sensitive_features: TableLike | None = None,
-    unfairness: Any = 0.05,
-    models: Any = None,
+    unfairness: Sequence[float] | float | VectorLike = 0.05,
+    models: Sequence[Any] | Mapping[str, Any] | None = None,
     task: str | None = None,
     favorable: Any = None,
     response: str | None = None,
@@ -68,7 +68,7 @@ def compare(
     offset: VectorLike | None = None,
     exposure: VectorLike | None = None,
     threshold: float | None = None,
-    cv: Any = 5,
+    cv: int | Any = 5,
     folds: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -84,13 +84,13 @@ def compare(
     sensitive : str, int or list of these, optional
         Columns of X that are sensitive, as in the constructors.
     unfairness : float or array-like, default=0.05
-        The bounds. Its meaning depends on the model; the table measures
+        The bounds on unfairness, whose meaning depends on the model; the table measures
         all models alike.
     models : list of str and estimators, or dict of str to estimator, optional
-        Names are those of this library: "FRRM", "NCLM", "ZLM", "Steinberg",
+        Models by name, by default all: "FRRM", "NCLM", "ZLM", "Steinberg",
         "barycenter" and "convex" for regression; "FGRRM", "ZLRM",
         "reductions" (fairlearn's), "barycenter" and "convex" for
-        classification. By default all of them. The unconstrained model is
+        classification. The unconstrained model is
         always there. Estimators may be any classifiers or regressors of
         scikit-learn's kind, also a `Pipeline`; one without a parameter
         `unfairness` is fitted once. Of times and events these are Cox models, `FairRidgeSurvival`
@@ -113,8 +113,10 @@ def compare(
         held-out rows, too. Errors are those of counts, and dependence on S and
         decisions those of rates, weighted by exposure.
     threshold : float, optional
-        What predicted numbers are compared with to decide, as in `cross_validate`.
-    cv, folds, random_state, n_jobs
+        What predicted numbers are compared with to decide. See `cross_validate`.
+    cv : int or splitter of scikit-learn, default=5
+        Folds. See `cross_validate`.
+    folds, random_state, n_jobs
         As in `cross_validate`.
     progress : bool, default=False
         Whether to show a progress bar (needs tqdm).

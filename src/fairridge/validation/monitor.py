@@ -81,9 +81,9 @@ class Monitor:
     unfairness : float, optional
         r, the bound on what is watched; that of the model by default.
     false_alarm : float, default=0.01
-        α, between 0 and 1.
+        α, the probability of ever raising a false alarm, between 0 and 1.
     shuffle : bool, default=True
-        Whether the rows of an update are looked at in a random order, with a seed. Rows that
+        Whether to look at the rows of an update in a random order, with a seed. Rows that
         follow each other often have something in common, such as their day, and bets are about
         rows that have not; so an update should have the rows of several days, and it must have
         at least eight. False for rows whose order has nothing to do with S and predictions.

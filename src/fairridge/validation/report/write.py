@@ -64,8 +64,10 @@ def report(
         rates.
     out : str or path-like, optional
         Where to write the page; by default it is only returned.
-    title, response : str, optional
-        Title of the report, and name of the response if y has none.
+    title : str, optional
+        Title of the report.
+    response : str, optional
+        Name of the response, if y has none.
     cv : int, optional
         Folds on which rows are held out: by default 10, or 3 above 20,000 rows;
         0 for none.
@@ -86,22 +88,22 @@ def report(
         How many are selected instead, those with the best scores: a share (0.2) or a
         number of rows (500), as in `fairridge.audit`.
     positive : label, optional
-        The class that scores are of: by default `positive_` of two, or all
-        of more.
+        The class that scores are of: by default the modeled one of two, or all of more.
     favorable : label, "low" or "high", optional
         The outcome that people want, as in `fairridge.audit`: those for whom
         it is predicted are selected. Without it the report guesses from names,
         and its first sentence says what it took.
-    bins, small : int
-        Groups of a numeric attribute, and rows below which a group is
-        marked as small.
+    bins : int, default=4
+        Groups of a numeric attribute.
+    small : int, default=30
+        Groups with fewer rows are marked as small.
     source, date : str, optional
         For the record: where the data come from, and a date.
     new_rows : bool, default=False
-        Whether these are rows that the fitted model has not seen, to validate
-        it on: whether the bound holds there, groups and calibration, and how
-        far each column has drifted from the training rows. Nothing is fitted, so
-        that `cv` and `bootstrap` have no part.
+        Whether to validate the fitted model on rows that it has not seen: whether the
+        bound holds there, groups and calibration, and how far each column has drifted
+        from the training rows. Nothing is fitted, so that `cv` and `bootstrap` have no
+        part.
     format : {"html", "card"}, default="html"
         What `out` becomes: the page, or a model card in Markdown, which has the
         sections of Mitchell et al. (2019) and leaves intended use to you.

@@ -1,0 +1,136 @@
+"""Options are the parameters of the library: none is missing, and a new one needs no line."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Literal
+
+import pytest
+import typer.main
+
+import fairridge
+from fairridge.cli import parameters
+from fairridge.cli.app import COMMANDS, application
+from fairridge.cli.errors import BadInputError
+from fairridge.cli.parameters import Parameters, Setting, options_of
+
+MODELS = ("FairRidgeClassifier", "FairRidgeRegressor", "FairRidgeSurvival")
+# What every command calls, and so has the options of.
+CALLED = {
+    "fit": MODELS,
+    "path": (*MODELS, "FairRidgeClassifier.path"),
+    "reasons": ("export.reasons", "export.Reasons.sentences"),
+    "export": (
+        "export.to_sql", "export.to_python", "export.to_onnx", "export.to_sklearn",
+        "export.scorecard", "export.relativities",
+    ),
+    "audit": ("audit",),
+    "compare": ("compare", *MODELS),
+    "choose": (
+        "choose_bound", *MODELS, "rules.AdverseImpact", "rules.OpportunityGap", "rules.OddsGap",
+        "rules.MeanGap",
+    ),
+    "monitor": ("Monitor",),
+    "report": ("report", *MODELS),
+}  # fmt: skip
+
+
+def options(name):
+    """The options of a command, by the name of what they set."""
+    group = typer.main.get_command(application(name))
+    return {item.name: item for item in group.commands[name].params}
+
+
+def declared(name):
+    """What a command says of parameters."""
+    (command,) = (each for each in COMMANDS if each.__name__ == name)
+    hints = parameters.get_type_hints(command, include_extras=True)
+    found = (options_of(hint) for hint in hints.values())
+    return [group for group in found if isinstance(group, Parameters)]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_every_parameter_is_an_option_or_has_a_reason(name):
+    known, flags = options(name), {f for item in options(name).values() for f in item.opts}
+    for owner in CALLED[name]:
+        (group,) = (each for each in declared(name) if owner in each.owners)
+        public = inspect.signature(attrgetter(owner)(fairridge)).parameters
+        assert public.keys() - known.keys() <= group.apart.keys(), owner
+        for parameter in public.keys() & group.apart.keys():
+            why = group.apart[parameter]
+            assert why
+            # A reason that begins with an option names one that the command has.
+            assert not why.startswith("--") or why.split()[0] in flags, (owner, parameter, why)
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_every_option_has_a_sentence(name):
+    for group in declared(name):
+        for parameter, setting in group.settings.items():
+            assert setting.text.endswith("."), parameter
+            assert "`" not in setting.text
+            shown = options(name)[parameter].help.replace("\\[", "[")
+            assert shown.startswith(setting.text.removesuffix("."))
+
+
+def test_a_new_parameter_is_a_new_option(monkeypatch):
+    def audit(y_true, y_pred, *, zeal: int = 3, mood: Literal["glad", "sad"] = "glad"):
+        """Compare.
+
+        Parameters
+        ----------
+        zeal : int, default=3
+            How hard to look at `mood`. This is not shown.
+        mood : {"glad", "sad"}, default="glad"
+            Whether to smile.
+        """
+
+    monkeypatch.setattr(fairridge, "audit", audit)
+    group = Parameters({"audit": ""}, apart={"y_true": "--response", "y_pred": "none"})
+    zeal, mood = group.settings["zeal"], group.settings["mood"]
+    assert (zeal.flags, zeal.metavar, zeal.parsed) == (("--zeal",), "N", int)
+    assert zeal.text == "How hard to look at --mood."
+    assert (mood.metavar, mood.text) == ("glad|sad", "Smile.")
+    assert group.read({"zeal": None, "mood": "sad"}) == {"mood": "sad"}
+    with pytest.raises(ValueError, match="mood='angry' is not known"):
+        group.read({"mood": "angry"})
+
+
+@pytest.mark.parametrize(
+    ("types", "given", "value"),
+    [
+        ((float, Mapping[str, float]), ["0.1"], 0.1),
+        ((float, Mapping[str, float]), ["a=0.1, b = 2"], {"a": 0.1, "b": 2.0}),
+        ((float, Literal["cv"]), "cv", "cv"),
+        ((float, Literal["cv"]), "3", 3.0),
+        ((float, int), "500", 500),
+        ((float, int), "0.5", 0.5),
+        ((Literal["most"], Mapping[str, Any]), ["a=b,c", "d=e=f"], {"a": "b,c", "d": "e=f"}),
+        ((Mapping[str, Sequence[float]],), ["age=18,25"], {"age": [18.0, 25.0]}),
+        ((Sequence[float],), ["0,1"], [0.0, 1.0]),
+        ((Sequence[str],), ["a,b", "c"], ["a", "b", "c"]),
+        ((str, Sequence[str]), "a,b", "a,b"),
+        ((Any,), "yes", "yes"),
+        ((int,), 3, 3),
+    ],
+)
+def test_texts_mean_what_the_types_say(types, given, value):
+    assert Setting("x", ("--x",), types, "", None, "Some x.").read(given) == value
+
+
+@pytest.mark.parametrize(
+    ("types", "given", "said"),
+    [
+        ((float, Mapping[str, float]), ["half"], "--x half must be a number, such as 0.05"),
+        ((float, Mapping[str, float]), ["a=half"], "--x a=half must be"),
+        ((float, Mapping[str, float]), ["a=1,a=2"], "--x names 'a' twice"),
+        ((Mapping[str, Any],), ["a"], "--x a must be a name and a value, NAME=VALUE: Some x."),
+        ((Mapping[str, Sequence[float]],), ["a=1,b"], "--x a=1,b must be"),
+        ((Sequence[float],), ["1,b"], "--x 1,b must be numbers with commas"),
+        ((float, int), "many", "--x many must be a number"),
+    ],
+)
+def test_texts_that_mean_nothing_say_what_would(types, given, said):
+    with pytest.raises(BadInputError) as error:
+        Setting("x", ("--x",), types, "", None, "Some x.").read(given)
+    assert said in str(error.value)
