@@ -15,6 +15,7 @@ from simulations import (
     certificates,
     coverage,
     decisions,
+    guarantees,
     hard,
     intervals,
     monitoring,
@@ -115,6 +116,37 @@ def dots(
         )
     ax.axhline(line, color="gray", linewidth=1)
     return labels
+
+
+# ---------------------------------------------------------------------- guarantees
+
+
+def guarantees_table(table: pd.DataFrame) -> pd.DataFrame:
+    beyond = table["excess"] > guarantees.BEYOND
+    measured = percent(table["broken"], table["error"])
+    return pd.DataFrame(
+        {
+            "promise": table["promise"],
+            "population": table["population"],
+            "may fail": [f"{100 * value:g} %" for value in table["allowed"]],
+            "fails": [f"**{v}**" if bad else v for v, bad in zip(measured, beyond, strict=True)],
+            "refused": percent(table["refused"]),
+            "samples": table["samples"],
+        }
+    )
+
+
+def guarantees_plot(table: pd.DataFrame) -> Any:
+    figure, ax = plt.subplots(figsize=(9, 4))
+    for promise in dict.fromkeys(table["promise"]):
+        part = table[table["promise"] == promise]
+        ax.plot(part.index, 100 * (part["broken"] - part["allowed"]), "o", label=promise)
+    ax.axhline(0.0, color="gray", linewidth=1)
+    ax.set_xlabel("rows of the table")
+    ax.set_ylabel("fails less may fail, % of samples")
+    ax.legend(fontsize=6, ncols=2)
+    figure.tight_layout()
+    return figure
 
 
 # ---------------------------------------------------------------------- coverage
@@ -396,6 +428,7 @@ def audits_plot(table: pd.DataFrame) -> Any:
 
 
 PLOTS = {
+    "guarantees": guarantees_plot,
     "coverage": coverage_plot,
     "intervals": intervals_plot,
     "certificates": certificates_plot,
@@ -407,6 +440,7 @@ PLOTS = {
     "audits": audits_plot,
 }
 TABLES = {
+    "guarantees": guarantees_table,
     "coverage": coverage_table,
     "intervals": intervals_table,
     "certificates": certificates_table,
@@ -418,6 +452,15 @@ TABLES = {
     "audits": audits_table,
 }
 TEXTS = {
+    "guarantees": (
+        "Every promise on populations that it was not made for, the worst first. A certificate "
+        f"(r = {guarantees.BOUND}, δ = {100 * (1 - guarantees.CONFIDENCE):.0f} %) fails if it is "
+        "granted and the model exceeds r in the population, an interval if it misses the truth, a "
+        "test if it finds what is not there, `MeanGap` if it passes at its boundary, a monitor if "
+        "it raises an alarm. Shares are of all samples, those that are refused included: no "
+        "certificate or interval is given, with the reason. ± is the Monte Carlo error of a "
+        "promise that just holds, and what is beyond three of them is in bold."
+    ),
     "coverage": (
         f"Intervals of nominally 95 % at r = {coverage.BOUND} and n = 1000, for the same model "
         f"fitted to {coverage.MANY:,} rows. HC1 and HC3 are `model.inference`; “λ and U as given” "

@@ -18,6 +18,7 @@ from simulations import (
     certificates,
     coverage,
     decisions,
+    guarantees,
     hard,
     intervals,
     monitoring,
@@ -26,6 +27,7 @@ from simulations import (
 )
 
 EXPERIMENTS: dict[str, ModuleType] = {
+    "guarantees": guarantees,
     "coverage": coverage,
     "intervals": intervals,
     "certificates": certificates,
@@ -84,11 +86,15 @@ def run(names: list[str], folder: Path, *, quick: bool, jobs: int) -> dict[str, 
 def chunks_of(name: str, quick: bool) -> list[Chunk]:
     """Divide the samples of an experiment."""
     module = EXPERIMENTS[name]
-    count = module.QUICK if quick else module.REPEATS
+
+    def count(setting: dict[str, Any]) -> int:
+        repeats = getattr(module, "repeats", lambda _: module.REPEATS)
+        return int(module.QUICK if quick else repeats(setting))
+
     return [
-        Chunk(name, setting, k, min(k + CHUNK, count))
+        Chunk(name, setting, k, min(k + CHUNK, count(setting)))
         for setting in module.SETTINGS
-        for k in range(0, count, CHUNK)
+        for k in range(0, count(setting), CHUNK)
     ]
 
 
