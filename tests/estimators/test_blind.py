@@ -186,8 +186,16 @@ def test_units_and_coding_of_s_do_not_matter(rows):
 # ------------------------------------------------------------------- the floor
 
 
-@pytest.mark.parametrize("family", ["gaussian", "binomial", "multinomial"])
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+DEFINITIONS = ("statistical-parity", "mean-parity", "mean-opportunity", "mean-odds")
+
+
+@pytest.mark.parametrize(
+    ("family", "definition"),
+    [
+        *(("gaussian", d) for d in DEFINITIONS[:2]),
+        *((f, d) for f in ("binomial", "multinomial") for d in DEFINITIONS),
+    ],
+)
 @pytest.mark.parametrize("r", [0.0, 0.01])
 def test_below_the_floor_only_the_constant_is_left(rows, family, definition, r):
     S, X, eta = rows
@@ -289,6 +297,20 @@ def test_means_among_the_rows_of_classes_meet_their_bound_without_s(rows, family
     free = blind(family, 1.0, definition=definition).fit(X, y, sensitive_features=S)
     assert free.unfairness_ > r
     assert free.deviance_ < model.deviance_
+
+
+def test_the_floor_of_opportunity_is_not_that_of_parity():
+    """S explains all that x varies among all rows, and nothing among those with y = 1."""
+    rng = np.random.default_rng(0)
+    S = np.repeat([0.0, 1.0], 200)
+    y = np.tile(np.repeat([0, 1], 100), 2)
+    noise = rng.normal(size=400)
+    x = np.where(y == 1, noise, 3.0 * S + noise)
+    model = FairRidgeClassifier(0.05, definition="mean-opportunity", blind=True)
+    model.fit(x[:, None], y, sensitive_features=S)
+    assert model.coef_.any()
+    assert model.unfairness_ <= 0.05
+    assert r_squared(x, S[:, None]) > 0.05
 
 
 def test_a_path_of_blind_opportunity_has_the_models_of_fits(rows):

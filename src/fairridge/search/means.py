@@ -176,12 +176,15 @@ class MeanParityProblem(GLMProblem):
         return len(self._bounded.forms[0].map) > 0
 
     def _floor(self) -> float:
-        """Return the unfairness that no finite λ goes below; not known beside controls.
+        """Return the unfairness that no finite λ goes below; zero where it is not known.
 
         Means bend, so that controls can make up for what S explains through the predictors,
-        and predictors for what it explains through offsets.
+        and predictors for what it explains through offsets. Among the rows of a class S
+        explains another share of the predictors than among all rows.
         """
-        floor = 0.0 if self.space.controls else super()._floor()
+        counted = self._share.counted_classes(self.family, self.settings.classes)
+        unknown = self.space.controls or (self.settings.blind and counted)
+        floor = 0.0 if unknown else super()._floor()
         is_constant_fair = floor == 0.0 or self._search.null.beside.variance == 0.0
         return floor if is_constant_fair else 0.0
 
@@ -259,7 +262,7 @@ class MeanParityProblem(GLMProblem):
     @property
     def _is_constant_alone(self) -> bool:
         """Whether S explains all of the means of any model but a constant: S is all there is."""
-        alone = not self._has_others and not self.space.controls
+        alone = not (self._has_others or self.space.controls or self.settings.blind)
         return alone and self._search.null.beside.variance == 0.0
 
     def _is_worse(self, choice: Choice, stricter: Choice) -> bool:
@@ -274,8 +277,15 @@ class MeanParityProblem(GLMProblem):
             return Choice.UNCONSTRAINED
         if not found.point.converged:
             return Choice(lambda_, "not-converged")
+        if self.settings.blind and np.isinf(lambda_) and self._explains_nothing(lambda_):
+            return Choice(lambda_, "infeasible")
         short = r > 0.0 and self._share.value(self.fit(lambda_)) < r - self._slack
         return Choice(lambda_, "jumped" if short else "converged", found.crossings)
+
+    def _explains_nothing(self, lambda_: float) -> bool:
+        """Whether the means at a λ do not vary, though they could."""
+        constant = self._share.components(self.fit(lambda_))["mean_variance"] == 0.0
+        return constant and self.fit(0.0).deviance < self._search.null.deviance
 
     @property
     def _slack(self) -> float:
