@@ -46,12 +46,17 @@ def numbers(values: Iterable[float], digits: int = 4, scale: float = 0.0) -> lis
     Rounding is relative to the largest of them, or to their scale, such as 1 of shares.
     """
     values = list(values)
-    known = [value for value in values if math.isfinite(value)]
-    largest = max(map(abs, known), default=0.0)
-    spread = max(known, default=0.0) - min(known, default=0.0)
-    places = 1 - math.floor(math.log10(spread)) if spread > 1e-9 * largest else 0
-    rounding = ROUNDING * max(largest, scale)
+    places = decimals(values)
+    rounding = ROUNDING * max(scale, *(abs(value) for value in values if math.isfinite(value)), 0.0)
     return [number(0.0 if abs(value) <= rounding else value, digits, places) for value in values]
+
+
+def decimals(values: Iterable[float]) -> int:
+    """Return how many decimals show the differences of numbers."""
+    known = [value for value in values if math.isfinite(value)]
+    spread = max(known, default=0.0) - min(known, default=0.0)
+    seen = spread > 1e-9 * max(map(abs, known), default=0.0)
+    return max(1 - math.floor(math.log10(spread)), 0) if seen else 0
 
 
 def estimate(

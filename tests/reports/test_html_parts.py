@@ -73,6 +73,11 @@ def test_percent_ratio_signed_span():
     assert numbers.signed(-1e-9) == numbers.signed(0.0) == "0.000"
     assert numbers.span(0.1, 0.25) == "10 – 25 %"
     assert numbers.span(1.5, 2.5, shares=False) == "1.50 – 2.50"
+    assert numbers.span(0.671, 0.674) == "67.1 – 67.4 %"
+    assert numbers.span(-0.004, 0.012) == "−0.4 – 1.2 %"
+    assert numbers.span(10.39, 10.41, shares=False) == "10.39 – 10.41"
+    assert numbers.column([4.32e-31, 0.05, math.nan]) == ["0", "0.0500", "–"]
+    assert numbers.column([4.32e-31], 1.0) == ["0"]
     assert numbers.span(math.nan, 1.0) == "–"
     assert numbers.count(np.int64(1234567)) == "1,234,567"
     assert numbers.bound(0.05) == "0.05"

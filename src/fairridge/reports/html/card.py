@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.numbers import bound, count, number
+from fairridge.reports.html.contents import Curve, ReportContents
+from fairridge.reports.html.numbers import bound, column, count
 from fairridge.reports.html.sections.limits import limits_of
 from fairridge.reports.html.sections.parts import bounded_text
 from fairridge.reports.html.sections.summary import sentences
@@ -60,37 +61,27 @@ def card(contents: ReportContents) -> str:
 
 
 def _accuracy(contents: ReportContents) -> str:
-    rows = [
-        (
-            curve.name,
-            *(
-                number(float(values[position])) if values is not None else "–"
-                for position in (contents.chosen, contents.free)
-                for values in (curve.training, curve.held_out)
-            ),
-        )
-        for curve in contents.accuracy
-    ]
+    rows = [_in_and_out(curve.name, curve, contents) for curve in contents.accuracy]
     columns = ("", "training", "held out", "training, no bound", "held out, no bound")
     return _table(columns, rows)
 
 
-def _fairness(contents: ReportContents) -> str:
-    rows = [
-        (contents.dependence_name, contents.dependence),
-        *((curve.name, curve) for curve in contents.yardstick.values()),
+def _in_and_out(name: str, curve: Curve, contents: ReportContents, scale: float = 0.0) -> list[str]:
+    """Write what a curve is with the bound and without, in training and held out."""
+    values = [
+        math.nan if rows is None else float(rows[position])
+        for position in (contents.chosen, contents.free)
+        for rows in (curve.training, curve.held_out)
     ]
-    shown = {
-        name: (
-            number(float(curve.training[contents.chosen])),
-            "–" if curve.held_out is None else number(float(curve.held_out[contents.chosen])),
-            number(float(curve.training[contents.free])),
-        )
-        for name, curve in rows
-    }
+    return [name, *column(values, scale)]
+
+
+def _fairness(contents: ReportContents) -> str:
+    curves = {contents.dependence_name: contents.dependence}
+    curves |= {curve.name: curve for curve in contents.yardstick.values()}
     text = _table(
         ("", "training", "held out", "training, no bound"),
-        [(name, *values) for name, values in shown.items()],
+        [_in_and_out(name, curve, contents, 1.0)[:-1] for name, curve in curves.items()],
     )
     given = contents.certificate
     if given is None:
@@ -113,15 +104,14 @@ def _groups(contents: ReportContents) -> list[str]:
             continue
         of_class = f", class {sample.outcome}" if sample.outcome else ""
         for attribute in sample.audits[contents.chosen].attributes:
-            rows = [
-                (
-                    group.group,
-                    count(group.count),
-                    number(group.mean_prediction.value),
-                    number(group.selection_rate.value),
-                )
-                for group in attribute.groups
-            ]
+            groups = attribute.groups
+            rows = zip(
+                (group.group for group in groups),
+                (count(group.count) for group in groups),
+                column(group.mean_prediction.value for group in groups),
+                column(group.selection_rate.value for group in groups),
+                strict=True,
+            )
             parts.append(f"{attribute.attribute}, {sample.rows} rows{of_class}:")
             parts.append(_table(columns, rows))
     return parts

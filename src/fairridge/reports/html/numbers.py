@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+
+from fairridge import tables
 
 MISSING = "–"
 
 
-def number(value: float, digits: int = 3) -> str:
+def number(value: float, digits: int = 3, places: int = 0) -> str:
     """Write a number with some significant digits, without an exponent if it is short."""
-    if not math.isfinite(value):
-        return MISSING if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    if value == 0.0:
-        return "0"
-    if 1e-4 <= abs(value) < 1e6:
-        places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-        return _minus(f"{value:,.{min(places, 8)}f}")
-    return _minus(f"{value:.{digits - 1}e}")
+    return _minus(tables.number(value, digits, places)) or MISSING
+
+
+def column(values: Iterable[float], scale: float = 0.0) -> list[str]:
+    """Write numbers that are compared; rounding, beside the scale or the largest, is 0."""
+    return [_minus(text) or MISSING for text in tables.numbers(values, 3, scale)]
 
 
 def ratio(value: float) -> str:
@@ -44,12 +45,12 @@ def points(value: float) -> str:
 
 
 def span(low: float, high: float, *, shares: bool = True) -> str:
-    """Write an interval."""
+    """Write an interval, with places enough to tell its ends apart."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return MISSING
-    if shares:
-        return f"{100 * low:.0f} – {100 * high:.0f} %"
-    return f"{number(low)} – {number(high)}"
+    unit, digits = (100.0, 2) if shares else (1.0, 3)
+    _, *ends = tables.estimate(unit * (low + high) / 2.0, unit * low, unit * high, digits)
+    return _minus(" – ".join(ends)) + (" %" if shares else "")
 
 
 def count(value: float) -> str:

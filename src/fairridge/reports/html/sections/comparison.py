@@ -13,7 +13,7 @@ from fairridge.reports.html.alternatives import alternatives, lowest_ratio
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents, Sample
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, count, number, percent, points, ratio
+from fairridge.reports.html.numbers import MISSING, column, count, percent, points, ratio
 from fairridge.reports.html.sections.blindness import price_table
 from fairridge.reports.html.sections.parts import (
     achieved_text,
@@ -99,8 +99,8 @@ def _selected(sample: Sample, k: int) -> str:
 
 
 def _means(sample: Sample, k: int) -> str:
-    low, high = sample.audits[k].group_means
-    return f"{number(low)} to {number(high)}" if low == low else MISSING
+    low, high = column(sample.audits[k].group_means)
+    return MISSING if low == MISSING else f"{low} to {high}"
 
 
 GROUP_MEASURES: dict[str, Callable[[Sample, int], str]] = {

@@ -14,7 +14,16 @@ from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Audited, Crossed, Sample
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, count, number, percent, ratio, signed, span
+from fairridge.reports.html.numbers import (
+    MISSING,
+    column,
+    count,
+    number,
+    percent,
+    ratio,
+    signed,
+    span,
+)
 from fairridge.reports.html.sections.calibration import calibration_figure
 from fairridge.reports.html.sections.parts import (
     OPEN_ROWS,
@@ -28,6 +37,7 @@ from fairridge.reports.html.sections.parts import (
 )
 from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.svg import Line, PathScale, chart
+from fairridge.tables import decimals
 
 # Texts that move with the slider, in all tables together: about two megabytes.
 MAX_MOVING_TEXTS = 160_000
@@ -130,21 +140,28 @@ def _tenths(contents: Audited) -> list[Html]:
     if audit.kind != "regression" or not audit.tenths:
         return []
     of_amounts = np.isfinite(audit.overall.predicted_over_observed.value)
+    lows, highs, predicted, observed = (
+        column(values)
+        for values in zip(
+            *((t.low, t.high, t.mean_prediction, t.mean_response.value) for t in audit.tenths),
+            strict=True,
+        )
+    )
     rows = [
         [
-            f"{number(tenth.low)} to {number(tenth.high)}",
+            f"{lows[k]} to {highs[k]}",
             count(tenth.count),
-            number(tenth.mean_prediction),
+            predicted[k],
             element(
                 "td",
-                number(tenth.mean_response.value),
+                observed[k],
                 element("small", span(tenth.mean_response.low, tenth.mean_response.high,
                                       shares=False)),
             ),
             number(tenth.calibration),
             ratio(tenth.predicted_over_observed) if of_amounts else MISSING,
         ]
-        for tenth in audit.tenths
+        for k, tenth in enumerate(audit.tenths)
     ]  # fmt: skip
     head = ["Predictions", "Rows", *map(term, ("Predicted", "Observed", "Cali\u00adbration",
                                                "Pred./obs."))]  # fmt: skip
@@ -218,8 +235,9 @@ def _changed(group: int, sample: Sample, k: int) -> str:
 
 def _columns(contents: Audited) -> list[_TableColumn]:
     """Columns that are defined somewhere."""
-    classes = contents.main.audits[0].kind == "classification"
-    write = percent if classes else number
+    audit = contents.main.audits[contents.chosen]
+    classes = audit.kind == "classification"
+    write = percent if classes else _comparable(audit)
 
     def difference(value: float) -> str:
         known = classes and np.isfinite(value)
@@ -230,9 +248,9 @@ def _columns(contents: Audited) -> list[_TableColumn]:
 
     # The columns that matter most come first: a phone shows no more.
     columns = [
-        _estimated("Selected", "selection_rate", True, bar=True),
+        _estimated("Selected", "selection_rate", percent, bar=True),
         _TableColumn("Ratio", _ratio, lambda g: _ends(g.impact_ratio)),
-        _estimated("Predicted", "mean_prediction", classes),
+        _estimated("Predicted", "mean_prediction", write, shares=classes),
         _TableColumn(
             "Among equals",
             lambda g: difference(adjusted(g).value),
@@ -240,8 +258,8 @@ def _columns(contents: Audited) -> list[_TableColumn]:
         ),
         _of_estimate("Of highest", "mean_ratio"),
         _TableColumn("Observed", lambda g: write(g.mean_response.value)),
-        _estimated("TPR", "true_positive_rate", True),
-        _estimated("FPR", "false_positive_rate", True),
+        _estimated("TPR", "true_positive_rate", percent),
+        _estimated("FPR", "false_positive_rate", percent),
         _TableColumn("Cali\u00adbration", lambda g: difference(g.calibration.value)),
         *([] if classes else [_of_estimate("Pred./obs.", "predicted_over_observed")]),
         _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
@@ -257,9 +275,22 @@ def _columns(contents: Audited) -> list[_TableColumn]:
     return [column for column in columns if any(column.text(g) != MISSING for g in groups)]
 
 
-def _estimated(heading: str, name: str, shares: bool, *, bar: bool = False) -> _TableColumn:
+def _comparable(audit: Audit) -> Callable[[float], str]:
+    """Return how means of numbers are written, with decimals that tell groups apart."""
+    groups = [group for part in audit.attributes for group in part.groups]
+    means = [v for g in groups for v in (g.mean_prediction.value, g.mean_response.value)]
+    return partial(number, places=decimals(means))
+
+
+def _estimated(
+    heading: str,
+    name: str,
+    write: Callable[[float], str],
+    *,
+    shares: bool = True,
+    bar: bool = False,
+) -> _TableColumn:
     """Show an estimate of every group and its interval."""
-    write = percent if shares else number
 
     def interval(group: GroupMeasures) -> str:
         estimate = getattr(group, name)
@@ -331,7 +362,8 @@ def _intersections(contents: Audited) -> list[Html]:
 
 def _crossed_table(contents: Audited, crossed: Crossed) -> Html:
     decides = bool(contents.subject.rule)
-    mean = percent if contents.main.audits[0].kind == "classification" else number
+    audit = contents.main.audits[contents.chosen]
+    mean = percent if audit.kind == "classification" else _comparable(audit)
     shown, note = _largest(crossed.chosen, OPEN_ROWS)
     head = ["Group", "Rows"]
     if decides:
