@@ -13,6 +13,7 @@ import fairridge
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.intp]
+QUICK_ROWS = 2000
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,31 +14,9 @@ from joblib import Parallel, delayed
 
 from fairridge.exceptions import BoundWarning
 from fairridge.outputs import writing
-from simulations import (
-    audits,
-    certificates,
-    coverage,
-    decisions,
-    guarantees,
-    hard,
-    intervals,
-    monitoring,
-    rates,
-    stacking,
-)
+from simulations import NAMES
 
-EXPERIMENTS: dict[str, ModuleType] = {
-    "guarantees": guarantees,
-    "coverage": coverage,
-    "intervals": intervals,
-    "certificates": certificates,
-    "hard": hard,
-    "rates": rates,
-    "stacking": stacking,
-    "decisions": decisions,
-    "monitoring": monitoring,
-    "audits": audits,
-}
+EXPERIMENTS: dict[str, ModuleType] = {name: import_module(f"simulations.{name}") for name in NAMES}
 CHUNK = 20
 
 
