@@ -47,7 +47,7 @@ def test_a_model_predicts_for_frames_of_another_library(workers, worker_columns,
 @pytest.mark.parametrize("name", ["sex", "region", "hours"])
 def test_a_missing_column_is_an_error_that_names_it(fitted, worker_columns, frame_of, name):
     columns = {key: value for key, value in worker_columns.items() if key != name}
-    with pytest.raises(ValueError, match=f"lacks column '{name}'"):
+    with pytest.raises(ValueError, match=f"has no column '{name}'"):
         fitted.predict(frame_of(columns))
 
 
@@ -58,7 +58,7 @@ def test_an_extra_column_is_an_error_that_names_it(fitted, workers, worker_colum
 
 def test_a_renamed_column_is_both_missing_and_extra(fitted, worker_columns, frame_of):
     columns = {("Sex" if key == "sex" else key): value for key, value in worker_columns.items()}
-    with pytest.raises(ValueError, match=r"lacks column 'sex'.*has column 'Sex'"):
+    with pytest.raises(ValueError, match=r"has no column 'sex'.*has column 'Sex'"):
         fitted.predict(frame_of(columns))
 
 

@@ -161,7 +161,7 @@ def test_missing_and_extra_sensitive_features_are_errors_that_name_them(workers,
     X, S = parts
     model = FairRidgeRegressor().fit(X, workers.y, sensitive_features=S)
     sex, age = workers.columns["sex"], workers.columns["age"]
-    with pytest.raises(ValueError, match="sensitive_features lacks column 'age'"):
+    with pytest.raises(ValueError, match="sensitive_features has no column 'age'"):
         model.predict(X, sensitive_features=frame_of({"sex": sex}))
     with pytest.raises(ValueError, match="sensitive_features has column 'race'"):
         model.predict(X, sensitive_features=frame_of({"sex": sex, "age": age, "race": sex}))

@@ -68,7 +68,7 @@ def test_what_has_weight_is_required(fitted, workers):
     model = fitted("binomial")
     form = linear_form(model, "a test")
     assert form.without_sensitive() is form
-    with pytest.raises(ValueError, match="X lacks column 'sex'"):
+    with pytest.raises(ValueError, match="X has no column 'sex'"):
         reasons(model, workers.X.drop(columns="sex"))
 
 

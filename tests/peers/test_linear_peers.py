@@ -253,7 +253,7 @@ class TestZafarAfterFit:
             np.testing.assert_array_equal(fitted.predict(ignored), expected)
         attributes = {"sensitive_features": frame[["sex", "age"]]}
         np.testing.assert_array_equal(fitted.predict(frame, **attributes), expected)
-        with pytest.raises(ValueError, match="lacks column 'skill'"):
+        with pytest.raises(ValueError, match="has no column 'skill'"):
             fitted.predict(frame[["region", "hours"]])
         Z = frame[["age", "hours", "skill"]].to_numpy(float)
         array = clone(blind).set_params(sensitive=[0], unfairness=0.5).fit(Z, y)

@@ -165,8 +165,7 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     check_columns(sensitive, source, "--sensitive")
     others = columns.others
     check_columns(tuple(others.values()), source, "--weight, --offset or --exposure")
-    check_roles(target, sensitive, others)
-    chosen = _predictors(source, columns, (*target, *sensitive, *others.values()))
+    chosen = _predictors(source, columns, check_roles(target, sensitive, others))
     controls = names(columns.controls, "--controls")
     check_columns(controls, source, "--controls")
     for name in controls:
@@ -182,8 +181,8 @@ def check_roles(
     target: Sequence[str],
     sensitive: Sequence[str],
     others: Mapping[str, str],
-) -> None:
-    """Raise if a column has two roles."""
+) -> dict[str, str]:
+    """Return the role of each column; raise if one has two."""
     roles = (
         ("the response", target[:1]),
         ("the event", target[1:]),
@@ -198,6 +197,7 @@ def check_roles(
                     f"{name!r} is {known[name]}; it cannot be {role}, too: name another column."
                 )
             known[name] = role
+    return known
 
 
 def _response(source: Source, response: str | None, event: str | None) -> tuple[str, ...]:
@@ -212,14 +212,14 @@ def _response(source: Source, response: str | None, event: str | None) -> tuple[
     return target
 
 
-def _predictors(source: Source, columns: Columns, taken: tuple[str, ...]) -> tuple[str, ...]:
+def _predictors(source: Source, columns: Columns, taken: Mapping[str, str]) -> tuple[str, ...]:
     wanted, unwanted = names(columns.predictors, "--predictors"), names(columns.drop, "--drop")
     check_columns(wanted, source, "--predictors")
     check_columns(unwanted, source, "--drop")
     for named, fate in ((unwanted, "be dropped"), (wanted, "be a predictor, too")):
         for name in named:
             if name in taken:
-                raise BadInputError(f"{name!r} has another role; it cannot {fate}.")
+                raise BadInputError(f"{name!r} is {taken[name]}; it cannot {fate}.")
     chosen = [name for name in wanted or source.columns if name not in {*taken, *unwanted}]
     if not chosen:
         raise BadInputError("no predictors are left; name some with --predictors.")

@@ -211,7 +211,7 @@ class Design:
             Whether S must name groups, so that an unseen level cannot be an average.
         """
         names, n_columns, places = self._expected(X)
-        where = located(X, names, n_columns, "X", estimator_name)
+        where = located(X, names, n_columns, "X", estimator_name, self._sensitive_in(names))
         predictors = self.predictors.pieces(X, [where[k] for k in places], unknown)
         rule = unknown if groups else for_sensitive(unknown)
         if not self.separate:
@@ -221,7 +221,8 @@ class Design:
         if S is None:
             raise ValueError(
                 f"this {estimator_name} was fitted with sensitive_features=…: pass "
-                "sensitive_features here too. The model cannot predict without them."
+                "sensitive_features here too, or use a model with blind=True, which needs them in "
+                "fit only."
             )
         if S.shape[0] != X.shape[0]:
             raise ValueError(
@@ -231,6 +232,12 @@ class Design:
         width = len(self.positions_sensitive)
         where = located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
         return self.sensitive.pieces(S, where, rule), predictors
+
+    def _sensitive_in(self, names: tuple[str, ...] | None) -> list[str]:
+        """Return the names of sensitive columns of X; none if S came separately."""
+        return (
+            [] if names is None or self.separate else [names[k] for k in self.positions_sensitive]
+        )
 
     def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
         """Return names and number of columns that X must have, and where predictors are there.

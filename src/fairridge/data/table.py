@@ -23,6 +23,7 @@ from sklearn.utils.validation import column_or_1d
 from fairridge._arrays import compat, detached, device_of, taken, to_host
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
+from fairridge.arguments import listed, meant
 from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
 from fairridge.exceptions import DataWarning
 
@@ -432,10 +433,8 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
                 f"or positions such as {argument}=[0]."
             )
         if item not in names:
-            known = ", ".join(names)
-            raise ValueError(
-                f"X has no column {item!r}; it has {known}.{_of_pipeline(item, names)}"
-            )
+            hint = _of_pipeline(item, names) or meant(item, names)
+            raise ValueError(f"{argument}: X has no column {item!r}. {hint}")
         return names.index(item)
     if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
         raise TypeError(f"{argument} holds {item!r}; use column names or integer positions.")
@@ -452,34 +451,28 @@ def _of_pipeline(item: str, names: tuple[str, ...]) -> str:
     if not any(name.endswith(f"__{item}") for name in names):
         return ""
     return (
-        " A ColumnTransformer keeps names with verbose_feature_names_out=False and "
+        "A ColumnTransformer keeps names with verbose_feature_names_out=False and "
         "set_output(transform='pandas')."
     )
 
 
 def located(
-    table: Table, names: tuple[str, ...] | None, n_columns: int, argument: str, estimator_name: str
+    table: Table,
+    names: tuple[str, ...] | None,
+    n_columns: int,
+    argument: str,
+    estimator_name: str,
+    sensitive: Sequence[str] = (),
 ) -> list[int]:
-    """Return the position of each column of the fit in a new table: by name if both have names."""
+    """Return the position of each column of the fit in a new table: by name if both have names.
+
+    `sensitive` are the columns of X, by name, that only a model with S needs to predict.
+    """
     if names is not None and table.names is not None:
         places = {name: k for k, name in enumerate(table.names)}
-        known = set(names)
-        missing = [name for name in names if name not in places]
-        extra = [name for name in table.names if name not in known]
-        if missing or extra:
-            raise ValueError(
-                "; ".join(
-                    [
-                        f"{argument} lacks column {name!r}, which was there at fit"
-                        for name in missing
-                    ]
-                    + [
-                        f"{argument} has column {name!r}, which was not there at fit"
-                        for name in extra
-                    ]
-                )
-                + ". Pass the columns of the fit; their order does not matter."
-            )
+        if set(places) != set(names):
+            _refuse_row(table, names, argument)
+            raise ValueError(_other_columns(table.names, names, argument, sensitive))
         return [places[name] for name in names]
     if table.shape[1] != n_columns:
         raise ValueError(
@@ -493,6 +486,36 @@ def located(
             UserWarning,
         )
     return list(range(n_columns))
+
+
+def _refuse_row(table: Table, names: tuple[str, ...], argument: str) -> None:
+    """Raise if a series is one row of a frame, whose labels are names of columns."""
+    index = index_of(table) if table.shape[1] == 1 else None
+    if index is not None and set(names).intersection(index):
+        raise ValueError(
+            f"{argument} is a series with one value per column. Pass a frame of one row, such as "
+            f"{argument}.to_frame().T.infer_objects()."
+        )
+
+
+def _other_columns(
+    found: tuple[str, ...], names: tuple[str, ...], argument: str, sensitive: Sequence[str]
+) -> str:
+    """Say which columns of the fit a frame lacks, and which it has beside them."""
+    missing = [name for name in names if name not in found]
+    extra = [name for name in found if name not in names]
+    faults = []
+    if missing:
+        faults.append(f"{argument} has no column {listed(missing)}, which was there at fit")
+    if extra:
+        faults.append(f"{argument} has column {listed(extra)}, which was not there at fit")
+    advice = "Pass the columns of the fit, in any order."
+    if set(missing).intersection(sensitive):
+        advice = (
+            f"This model needs its sensitive columns ({listed(sensitive, write=str)}) to predict: "
+            "add them, or use a model with blind=True, which needs them in fit only."
+        )
+    return f"{'; '.join(faults)}. {advice}"
 
 
 def warn_of_order(**inputs: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairridge import families
 from fairridge._typing import Floats
+from fairridge.arguments import meant
 from fairridge.engines import Engine, has_many_sparse, has_only_numbers, is_wide
 from fairridge.fairness import (
     CallableDefinition,
@@ -228,15 +229,32 @@ _DEFINITIONS: dict[str, Definition] = {
 }
 
 
+# Names that other libraries use, what they are called here, and what that is.
+_ELSEWHERE = {
+    "demographic-parity": ("mean-parity", "demographic parity of predicted means"),
+    "equalized-odds": ("mean-odds", "equalized odds of predicted means"),
+    "equal-opportunity": ("mean-opportunity", "equal opportunity of predicted means"),
+}
+
+
+def _unknown_definition(name: str) -> str:
+    """Ask for the definition that a wrong name may have meant."""
+    known, meaning = _ELSEWHERE.get(name.casefold().replace("_", "-"), (None, ""))
+    if known is None:
+        hint = meant(name, _DEFINITIONS)
+    else:
+        hint = f"Did you mean {known!r}? It is {meaning}."
+    return (
+        f"definition={name!r} is not known. {hint} An object from fairridge.fairness or a "
+        "callable can be passed, too."
+    )
+
+
 def resolve_definition(definition: Any) -> Definition:
     """Return the definition meant by a short name, an object or a function."""
     if isinstance(definition, str):
         if definition not in _DEFINITIONS:
-            raise ValueError(
-                f"definition={definition!r} is not known; use one of "
-                f"{', '.join(map(repr, _DEFINITIONS))}, an object from fairridge.fairness or "
-                "a callable."
-            )
+            raise ValueError(_unknown_definition(definition))
         return _DEFINITIONS[definition]
     if isinstance(definition, Combined):
         return replace(
@@ -266,8 +284,8 @@ def resolve_penalty(penalty: Any) -> Penalty:
     if hasattr(penalty, "coefficients") and not isinstance(penalty, type):
         return penalty
     raise ValueError(
-        f"penalty={penalty!r} is not known; use one of {', '.join(map(repr, _PENALTIES))} "
-        "or an object from fairridge.penalties."
+        f"penalty={penalty!r} is not known. {meant(penalty, _PENALTIES)} An object from "
+        "fairridge.penalties can be passed, too."
     )
 
 

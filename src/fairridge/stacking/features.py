@@ -141,7 +141,8 @@ class LayerColumns:
             if S is None and not self.blind:
                 raise ValueError(
                     f"this {self.owner} was fitted with sensitive_features=…: pass "
-                    "sensitive_features here too. The model cannot predict without them."
+                    "sensitive_features here too, or use a model with blind=True, which needs them "
+                    "in fit only."
                 )
             if S is not None and S.shape[0] != X.shape[0]:
                 raise ValueError(
@@ -166,7 +167,9 @@ class LayerColumns:
 
     def _ordered(self, X: Table) -> Table:
         """Return the columns in the order of the fit."""
-        return _named(X.select(located(X, self.names, self.n_columns, "X", self.owner)))
+        hidden = [self.names[k] for k in self.sensitive] if self.names is not None else []
+        places = located(X, self.names, self.n_columns, "X", self.owner, hidden)
+        return _named(X.select(places))
 
 
 def _named(table: Table) -> Table:
