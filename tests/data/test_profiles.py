@@ -11,7 +11,7 @@ import fairridge
 from fairridge import FairRidgeRegressor, sources
 from fairridge.data import Slab
 from fairridge.data.columns import NumericColumn
-from fairridge.data.profiles import NumberSample, column_profiles, share_between
+from fairridge.data.design import NumberSample, column_profiles, share_between
 
 
 @pytest.fixture(scope="module")

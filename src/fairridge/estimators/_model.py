@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge._typing import Floats
 from fairridge.data import Design
 from fairridge.data.classes import labels_by_code
-from fairridge.data.profiles import ColumnProfile
+from fairridge.data.design import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._responses import Inputs, Response, ResponseKind

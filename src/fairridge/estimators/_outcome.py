@@ -16,14 +16,14 @@ from fairridge.arguments import check_bound, listed
 from fairridge.data import Design, Encoding, MappedEncoding, RowLevel
 from fairridge.data.classes import labels_by_code
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.pipelines import at_bound
-from fairridge.data.profiles import (
+from fairridge.data.design import (
     ColumnProfile,
     NumberSample,
     column_profiles,
     level_shares,
     shares_of_means,
 )
+from fairridge.data.pipelines import at_bound
 from fairridge.engines import Moments, in_memory
 from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
@@ -34,9 +34,14 @@ from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.fairness import MeanParity
 from fairridge.families.base import modeled_class
 from fairridge.inference import MAX_KEPT_COLUMNS
-from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.group_table import GroupTable, training_table
 from fairridge.metrics.groups import Grouping, encoded_groupings
-from fairridge.metrics.training_groups import EVERYONE, TrainingGroups, training_table
+from fairridge.metrics.training_groups import (
+    EVERYONE,
+    MeansWithS,
+    ScoresWithS,
+    TrainingGroups,
+)
 from fairridge.models import FairBasis, Fit, SeparatedLevel
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition
@@ -502,16 +507,44 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
 
 
 def _groups_of(training: Training, fit: Fit) -> TrainingGroups:
-    """Return sums of what a fit shows between groups."""
+    """Return sums of what a fit shows between groups; those that are not made yet are made."""
     engine, groupings = training.engine, _groupings(training)
     classes, sensitive = training.response.classes, training.design.sensitive
     # Decisions are counted in main memory, where rows on a device would have to be brought first.
     labels = () if classes is None or engine.on_device else tuple(classes)
+    of_scores = fit.family.least_squares or fit.family.reads == "times"
+    means: Any = None if of_scores else MeanParity().means(fit, totals=True)
     table: GroupTable | None = None
     if labels or groupings is not None:
-        means = MeanParity().means(fit, totals=True) if labels else None
         table = training_table(fit, engine, len(labels), sensitive.inner, groupings, means)
-    return TrainingGroups.of(fit, sensitive, training.n_rows, table, labels)
+    total = fit.sensitive_variance + fit.predictor_variance
+    share = fit.sensitive_variance / total if total > 0.0 else 0.0
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        sums = _with_sensitive(fit, share, means)
+    return TrainingGroups(share, sums, sensitive, training.n_rows, table, labels)
+
+
+def _with_sensitive(fit: Fit, share: float, means: Any) -> MeansWithS | ScoresWithS:
+    """Sum predicted means with S over the rows of a fit; small matrices tell the same of scores."""
+    basis = fit.basis
+    if means is None:
+        return ScoresWithS(
+            share if fit.family.least_squares else None,
+            fit.alpha,
+            fit.intercept,
+            fit.sensitive_variance + fit.predictor_variance,
+            basis.center_sensitive,
+            basis.sensitive.scatter() / basis.weight,
+        )
+    return MeansWithS(
+        fit.mean_sums(means),
+        means.n_bounded,
+        means.references,
+        basis.weight,
+        basis.center_sensitive,
+        basis.center_targets,
+        basis.given_columns,
+    )
 
 
 def dependence(model: Any) -> dict[str, float]:

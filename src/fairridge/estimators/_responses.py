@@ -108,10 +108,11 @@ class NumericResponse:
         return self.family.link
 
     def read(self, y: Any, inputs: Inputs) -> Response:
-        """Read numbers; for a gaussian response the offset is subtracted."""
+        """Read numbers; from a gaussian response, which may be any, the offset is subtracted."""
         response = numeric_vector(y, inputs.n_given, "y", inputs.keep)
-        self.family.check(response)
-        if self.family.least_squares and inputs.offset is not None:
+        if not self.family.least_squares:
+            self.family.check(response)
+        elif inputs.offset is not None:
             response = response - inputs.offset
         return Response(self.family, response[:, None], response[:, None])
 

@@ -18,7 +18,7 @@ from fairridge import fairness, families, penalties
 from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.data.annotations import require_annotated
 from fairridge.data.columns import CategoricalColumn, FilledColumn, NumericColumn
-from fairridge.data.profiles import ColumnProfile
+from fairridge.data.design import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.inference import Certificate

@@ -11,7 +11,7 @@ from fairridge._typing import Floats
 from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.data.annotations import conforms
 from fairridge.data.columns import OTHER, CategoricalColumn
-from fairridge.data.profiles import ColumnProfile
+from fairridge.data.design import ColumnProfile
 from fairridge.data.text_style import TextStyle
 from fairridge.export.training import ControlledColumns, TrainingColumns
 from fairridge.families import Multinomial

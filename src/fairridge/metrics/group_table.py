@@ -7,23 +7,27 @@ same rows in memory. Distances between distributions need sorted scores, and sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.engines import columns_in_threads
-from fairridge.metrics.groups import Grouping
+from fairridge.data import Encoding, Indicators, Piece
+from fairridge.engines import Engine, MemoryEngine, columns_in_threads, in_memory
+from fairridge.families.sums import MeansOfRows
+from fairridge.metrics.batches import Sums
+from fairridge.metrics.groups import Bands, Grouping, ValueWeights, encoded_groupings
 from fairridge.metrics.intervals import (
     Estimate,
     mean_estimates,
     rate_estimates,
     total_estimates,
 )
+from fairridge.models import Fit
 
 # Rows below which a group says too little to be compared with others.
 SMALL_GROUP_ROWS = 30
@@ -232,3 +236,112 @@ def _quotient(above: Any, below: Floats) -> Floats:
         out=np.zeros(np.broadcast_shapes(np.shape(above), below.shape)),
         where=below > 0.0,
     )
+
+
+# --------------------------------------------------------------- the rows of a fit
+
+
+def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[Any]]:
+    """Return predictions, observations and their differences, three columns per outcome.
+
+    Numbers are in units of the largest.
+    """
+    response = response[:, :1]
+    if family.reads == "numbers":
+        predicted = family.mean(family.to_contrasts(eta.T).T)
+        # Squares overflow otherwise, and ratios have no unit.
+        unit = max(float(np.abs(each).max()) for each in (predicted, response)) or 1.0
+        predicted, observed = predicted / unit, response / unit
+    elif family.n_predictors == 1:  # of two classes one is enough
+        predicted, observed = family.mean(eta), response == 1.0
+    else:
+        predicted = family.probabilities(eta)
+        observed = response == np.arange(predicted.shape[1])
+    columns: list[NDArray[Any]] = []
+    for p, o in zip(predicted.T, observed.T, strict=True):
+        columns += [p, o, o - p]
+    return columns
+
+
+@dataclass(frozen=True)
+class _TrainingTable:
+    """Decisions for the likeliest class, and totals, by group; travels to where rows are."""
+
+    family: Any
+    raw: Floats
+    intercept: Floats
+    n_classes: int  # 0 if nothing is decided
+    encoding: Encoding
+    bands: tuple[Bands, ...] = ()
+    groupings: Sequence[Grouping] | None = None  # if they are known: then there are totals
+    # Means to be summed as well: which, where, and with how many columns; see `Engine.means`.
+    means: tuple[MeansOfRows, tuple[Floats, Floats, Floats], int | None] | None = None
+
+    def __call__(self, engine: MemoryEngine) -> GroupTable | Sums:
+        groupings = self.groupings
+        if groupings is None:
+            pieces = engine.rows.sensitive
+            groupings = encoded_groupings(pieces, self.encoding, engine.weights, self.bands)
+        eta = engine.scores(self.raw) + self.intercept
+        eta = eta if engine.offset is None else eta + engine.offset[:, None]
+        columns: list[NDArray[Any]] = []
+        if self.n_classes:
+            decided = self.family.likeliest(eta)
+            columns += [decided == k for k in range(self.n_classes)]
+        if self.groupings is not None:
+            columns += _total_columns(self.family, eta, engine.response)
+        table = GroupTable.of(groupings, engine.weights, *columns)
+        if self.means is None:
+            return table
+        means, place, beside = self.means
+        summed = engine.means(self.family, means, *place, beside=beside)
+        return Sums({"groups": table, "means": summed})
+
+
+def training_table(
+    fit: Fit,
+    engine: Engine,
+    n_classes: int,
+    encoding: Encoding,
+    groupings: Sequence[Grouping] | None = None,
+    means: MeansOfRows | None = None,
+) -> GroupTable:
+    """Decide for the likeliest class of every row, if there are any, and count by group.
+
+    If groups of rows in memory are known, three columns of totals per outcome follow: what the
+    model predicts, the response, and what it is more. Decisions take one pass over the rows, and
+    one more to cut numeric attributes into groups. `means` are what will be asked of the model: if
+    its rows have to be read for them, they are summed in the same pass.
+    """
+    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
+    level = np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
+    bands = () if groupings is not None else bands_of(engine)
+    groups = _TrainingTable(fit.family, raw, level, n_classes, encoding, bands, groupings)
+    if means is not None and not in_memory(engine) and fit.lacks(means, engine):
+        groups = replace(groups, means=(means, fit.place, fit.beside))
+        sums = engine.sum_of(groups)
+        fit.learn(means, sums["means"])
+        return cast(GroupTable, sums["groups"])
+    # The passes that are counted are those of the search and of decisions.
+    table = engine.sum_of(groups) if n_classes else groups(cast(MemoryEngine, engine))
+    return cast(GroupTable, table)
+
+
+def bands_of(engine: Engine) -> tuple[Bands, ...]:
+    """Return how numeric attributes are cut into groups, in one pass over an engine's rows."""
+    distributions: Sums = engine.sum_of(_distributions, only_sensitive=True)
+    return tuple(values.bands() for values in distributions.parts.values())
+
+
+def _distributions(engine: MemoryEngine) -> Sums:
+    """Count the values of the numeric columns of S."""
+    columns, weight = list(_numbers(engine.rows.sensitive)), engine.weights
+    each = columns_in_threads(lambda x: ValueWeights.of(x, weight), columns, len(weight))
+    return Sums(dict(enumerate(each)))
+
+
+def _numbers(pieces: Sequence[Piece]) -> Iterator[Floats]:
+    """Yield the numeric columns of some pieces."""
+    for piece in pieces:
+        if not isinstance(piece, Indicators):
+            yield from piece.values.T.astype(np.float64)

@@ -15,37 +15,23 @@ variance of μ that S explains.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
-from fairridge.data import Encoding, Indicators, MappedEncoding, Piece
+from fairridge.data import Encoding, MappedEncoding
 from fairridge.data.columns import CategoricalColumn
-from fairridge.engines import (
-    Engine,
-    MeanSums,
-    MemoryEngine,
-    binary_columns,
-    columns_in_threads,
-    in_memory,
-)
-from fairridge.fairness import MeanParity
+from fairridge.engines import MeanSums, binary_columns
 from fairridge.fairness.means import mean_form
-from fairridge.families.sums import MeansOfRows, PredictedMeans
-from fairridge.metrics.batches import Sums
 from fairridge.metrics.group_table import (
     SMALL_GROUP_ROWS,
     GroupTable,
     decision_gap,
     impact_ratios,
 )
-from fairridge.metrics.groups import Bands, Grouping, ValueWeights, encoded_groupings
 from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.models import Fit
 
 # What the numbers are called wherever they are shown; ratios have a class behind them.
 DIFFERENCES = {
@@ -62,7 +48,7 @@ NEGLIGIBLE_VARIANCE = 1e-26
 
 
 @dataclass(frozen=True)
-class _SensitiveColumns:
+class SensitiveColumns:
     """Columns of S, and how the K means of a model vary with them."""
 
     center: Floats  # means of the columns, of shape (q,)
@@ -73,7 +59,7 @@ class _SensitiveColumns:
 
 
 @dataclass(frozen=True)
-class _MeansWithS:
+class MeansWithS:
     """Sums of predicted means with S, and what is known of S and the response."""
 
     sums: MeanSums
@@ -85,21 +71,6 @@ class _MeansWithS:
     center_targets: Floats
     given_columns: Integers  # controls among the columns that the sums are with; none
 
-    @classmethod
-    def of(cls, fit: Fit) -> _MeansWithS:
-        """Sum over the rows of a fit."""
-        means = cast(PredictedMeans, MeanParity().means(fit, totals=True))
-        basis = fit.basis
-        return cls(
-            fit.mean_sums(means),
-            means.n_bounded,
-            means.references,
-            basis.weight,
-            basis.center_sensitive,
-            basis.center_targets,
-            basis.given_columns,
-        )
-
     @property
     def share(self) -> float:
         """R² of the means on S; NaN if the square of a mean, or of a rate, overflows."""
@@ -107,7 +78,7 @@ class _MeansWithS:
             return mean_form(self.sums, self, self.n_bounded).share(self.sums)
 
     @property
-    def columns(self) -> _SensitiveColumns:
+    def columns(self) -> SensitiveColumns:
         """The same, divided by the weight."""
         sums, n = self.sums, self.n_bounded
         assert sums.gram is not None
@@ -121,26 +92,29 @@ class _MeansWithS:
             center = self.center_sensitive + place[0]
             variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
             spread = sums.scatter[:n] / weight
-        return _SensitiveColumns(center, variance, covariance, mean + self.references, spread)
+        return SensitiveColumns(center, variance, covariance, mean + self.references, spread)
 
 
 @dataclass(frozen=True)
-class _ScoresWithS:
+class ScoresWithS:
     """The same of models whose means are η, or that have none: η = Sα + Uβ, and S ⟂ U."""
 
-    columns: _SensitiveColumns
-    share: float | None  # None without means
+    share: float | None  # of η that S explains; None without means
+    alpha: Floats
+    intercept: Any  # at the column means of U
+    variance: float  # of η
+    center_sensitive: Floats
+    scatter_sensitive: Floats  # divided by the weight
 
-    @classmethod
-    def of(cls, fit: Fit, share: float) -> _ScoresWithS:
-        """Read the small matrices of a fit, given the share of η that S explains."""
-        center, scatter = fit.basis.center_sensitive, fit.basis.sensitive.scatter()
-        scatter = scatter / fit.basis.weight
-        mean = np.atleast_1d(fit.intercept + fit.alpha @ center)
-        spread = np.array([fit.sensitive_variance + fit.predictor_variance])
-        covariance = np.atleast_2d(fit.alpha) @ scatter
-        columns = _SensitiveColumns(center, np.diag(scatter), covariance, mean, spread)
-        return cls(columns, share if fit.family.least_squares else None)
+    @property
+    def columns(self) -> SensitiveColumns:
+        """How η varies with the columns of S."""
+        scatter, center = self.scatter_sensitive, self.center_sensitive
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.atleast_1d(self.intercept + self.alpha @ center)
+            covariance = np.atleast_2d(self.alpha) @ scatter
+        spread = np.array([self.variance])
+        return SensitiveColumns(center, np.diag(scatter), covariance, mean, spread)
 
 
 @dataclass(frozen=True)
@@ -152,30 +126,12 @@ class TrainingGroups:
 
     # VAR(Sα)/(VAR(Sα) + VAR(Uβ)), the share of η: S and U are orthogonal in the rows of a fit.
     share_of_eta: float
-    with_sensitive: _MeansWithS | _ScoresWithS
+    with_sensitive: MeansWithS | ScoresWithS
     encoding: Encoding | MappedEncoding  # how S is encoded
     n_rows: int
     # Decisions by group, if there are any, followed by totals, if the groups of rows are known.
     table: GroupTable | None
     labels: tuple[Any, ...]  # those of classes that are decided for; () without decisions
-
-    @classmethod
-    def of(
-        cls,
-        fit: Fit,
-        encoding: Encoding | MappedEncoding,
-        n_rows: int,
-        table: GroupTable | None,
-        labels: tuple[Any, ...],
-    ) -> TrainingGroups:
-        """Make the sums that are not made yet."""
-        sensitive = fit.sensitive_variance
-        total = sensitive + fit.predictor_variance
-        share = sensitive / total if total > 0.0 else 0.0
-        of_scores = fit.family.least_squares or fit.family.reads == "times"
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            with_sensitive = _ScoresWithS.of(fit, share) if of_scores else _MeansWithS.of(fit)
-        return cls(share, with_sensitive, encoding, n_rows, table, labels)
 
     @property
     def dependence(self) -> dict[str, float]:
@@ -215,7 +171,7 @@ def _finite(numbers: dict[str, float]) -> dict[str, float]:
 
 
 def group_differences(
-    columns: _SensitiveColumns, encoding: Encoding | MappedEncoding, n_rows: int
+    columns: SensitiveColumns, encoding: Encoding | MappedEncoding, n_rows: int
 ) -> dict[str, float]:
     """Return what the training rows show of a model, from sums over them.
 
@@ -261,7 +217,7 @@ def _largest(values: Floats) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _levels(encoding: Encoding, columns: _SensitiveColumns) -> tuple[list[int], Floats]:
+def _levels(encoding: Encoding, columns: SensitiveColumns) -> tuple[list[int], Floats]:
     """Return numeric columns, and of every level its share, and COV of its 0/1 column with μ."""
     numeric: list[int] = []
     rows: list[Floats] = []
@@ -317,112 +273,3 @@ def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, d
         for suffix, ratio in zip(suffixes, ratios, strict=True)
         if large and math.isfinite(ratio.value)
     }
-
-
-def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[Any]]:
-    """Return predictions, observations and their differences, three columns per outcome.
-
-    Numbers are in units of the largest.
-    """
-    response = response[:, :1]
-    if family.reads == "numbers":
-        predicted = family.mean(family.to_contrasts(eta.T).T)
-        # Squares overflow otherwise, and ratios have no unit.
-        unit = max(float(np.abs(each).max()) for each in (predicted, response)) or 1.0
-        predicted, observed = predicted / unit, response / unit
-    elif family.n_predictors == 1:  # of two classes one is enough
-        predicted, observed = family.mean(eta), response == 1.0
-    else:
-        predicted = family.probabilities(eta)
-        observed = response == np.arange(predicted.shape[1])
-    columns: list[NDArray[Any]] = []
-    for p, o in zip(predicted.T, observed.T, strict=True):
-        columns += [p, o, o - p]
-    return columns
-
-
-# ---------------------------------------------------------------------- sums over rows
-
-
-@dataclass(frozen=True)
-class _TrainingTable:
-    """Decisions for the likeliest class, and totals, by group; travels to where rows are."""
-
-    family: Any
-    raw: Floats
-    intercept: Floats
-    n_classes: int  # 0 if nothing is decided
-    encoding: Encoding
-    bands: tuple[Bands, ...] = ()
-    groupings: Sequence[Grouping] | None = None  # if they are known: then there are totals
-    # Means to be summed as well: which, where, and with how many columns; see `Engine.means`.
-    means: tuple[MeansOfRows, tuple[Floats, Floats, Floats], int | None] | None = None
-
-    def __call__(self, engine: MemoryEngine) -> GroupTable | Sums:
-        groupings = self.groupings
-        if groupings is None:
-            pieces = engine.rows.sensitive
-            groupings = encoded_groupings(pieces, self.encoding, engine.weights, self.bands)
-        eta = engine.scores(self.raw) + self.intercept
-        eta = eta if engine.offset is None else eta + engine.offset[:, None]
-        columns: list[NDArray[Any]] = []
-        if self.n_classes:
-            decided = self.family.likeliest(eta)
-            columns += [decided == k for k in range(self.n_classes)]
-        if self.groupings is not None:
-            columns += _total_columns(self.family, eta, engine.response)
-        table = GroupTable.of(groupings, engine.weights, *columns)
-        if self.means is None:
-            return table
-        means, place, beside = self.means
-        summed = engine.means(self.family, means, *place, beside=beside)
-        return Sums({"groups": table, "means": summed})
-
-
-def training_table(
-    fit: Fit,
-    engine: Engine,
-    n_classes: int,
-    encoding: Encoding,
-    groupings: Sequence[Grouping] | None = None,
-    means: MeansOfRows | None = None,
-) -> GroupTable:
-    """Decide for the likeliest class of every row, if there are any, and count by group.
-
-    If groups of rows in memory are known, three columns of totals per outcome follow: what the
-    model predicts, the response, and what it is more. Decisions take one pass over the rows, and
-    one more to cut numeric attributes into groups. `means` are what will be asked of the model: if
-    its rows have to be read for them, they are summed in the same pass.
-    """
-    raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
-    level = np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
-    bands = () if groupings is not None else bands_of(engine)
-    groups = _TrainingTable(fit.family, raw, level, n_classes, encoding, bands, groupings)
-    if means is not None and not in_memory(engine) and fit.lacks(means, engine):
-        groups = replace(groups, means=(means, fit.place, fit.beside))
-        sums = engine.sum_of(groups)
-        fit.learn(means, sums["means"])
-        return cast(GroupTable, sums["groups"])
-    # The passes that are counted are those of the search and of decisions.
-    table = engine.sum_of(groups) if n_classes else groups(cast(MemoryEngine, engine))
-    return cast(GroupTable, table)
-
-
-def bands_of(engine: Engine) -> tuple[Bands, ...]:
-    """Return how numeric attributes are cut into groups, in one pass over an engine's rows."""
-    distributions: Sums = engine.sum_of(_distributions, only_sensitive=True)
-    return tuple(values.bands() for values in distributions.parts.values())
-
-
-def _distributions(engine: MemoryEngine) -> Sums:
-    """Count the values of the numeric columns of S."""
-    columns, weight = list(_numbers(engine.rows.sensitive)), engine.weights
-    each = columns_in_threads(lambda x: ValueWeights.of(x, weight), columns, len(weight))
-    return Sums(dict(enumerate(each)))
-
-
-def _numbers(pieces: Sequence[Piece]) -> Iterator[Floats]:
-    """Yield the numeric columns of some pieces."""
-    for piece in pieces:
-        if not isinstance(piece, Indicators):
-            yield from piece.values.T.astype(np.float64)

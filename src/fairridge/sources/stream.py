@@ -18,7 +18,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
-from fairridge.data.profiles import TRAVELING_PROFILE_ROWS, NumberSample
+from fairridge.data.design import TRAVELING_PROFILE_ROWS, NumberSample
 from fairridge.engines import Extent, MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.engines.samples import MIN_SAMPLING_INTERVAL, RowSample, with_total_weight
 from fairridge.engines.sums import DistinctResponses, NullModel, class_responses

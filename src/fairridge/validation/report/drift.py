@@ -9,7 +9,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.profiles import (
+from fairridge.data.design import (
     ColumnProfile,
     NumberSample,
     level_shares,

@@ -10,7 +10,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.data import Design, Encoding, MappedEncoding
 from fairridge.data.columns import CategoricalColumn
-from fairridge.data.profiles import ColumnProfile
+from fairridge.data.design import ColumnProfile
 from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
 from fairridge.estimators._training import Training
