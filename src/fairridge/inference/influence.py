@@ -240,11 +240,11 @@ class Optimism(DeviceConstants):
     def direct(self, at: RowsOfModel) -> Floats:
         """Return (g z)·φ_θ of each row."""
         shape, inverse = (at.rows.n_rows, *self.gradient.shape), self.branch.inverse
-        equations = blank((shape[0], len(inverse)), at.rows.sx)
+        equations = blank((shape[0], inverse.shape[0]), at.rows.sx)
         self.branch._write_equations(at, equations)
         score = blank(shape, at.rows.sx)
         at.write_score_columns(score)
-        moved = equations @ inverse[: self.gradient.size].T
+        moved = equations @ inverse[: self.gradient.size, :].T
         xp = namespace(moved)
         gained: Floats = xp.sum(moved * xp.reshape(score, moved.shape), axis=1)
         return gained
