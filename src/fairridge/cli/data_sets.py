@@ -10,7 +10,8 @@ from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, read
 from fairridge.cli.options import SafeCsv, option
 from fairridge.cli.outputs import check_place, write
-from fairridge.cli.terminal import Result, say, table
+from fairridge.cli.terminal import Result, say, show
+from fairridge.tables import Column, Table
 
 
 def datasets(
@@ -54,23 +55,15 @@ def datasets(
 def _listing() -> Result:
     from fairridge.datasets import available
 
-    data_sets = available()
-    rows = [
-        [
-            info.name,
-            info.family,
-            f"{info.rows:,}",
-            str(info.columns),
-            ", ".join(info.response),
-            ", ".join(info.sensitive),
-        ]
-        for info in data_sets
-    ]
+    listed = [info._asdict() for info in available()]
     head = ["name", "family", "rows", "columns", "response", "sensitive"]
+    columns = {name: Column([_written(info[name]) for info in listed], name, ",") for name in head}
     title = "Data sets that ship; use them as builtin:NAME"
-    return Result(
-        lambda: [info._asdict() for info in data_sets], lambda: table(title, head, rows, left=2)
-    )
+    return Result(lambda: listed, lambda: show(Table(title, columns).text()))
+
+
+def _written(value: Any) -> Any:
+    return ", ".join(value) if isinstance(value, tuple) else value
 
 
 def _plain(frame: Any) -> Any:

@@ -30,9 +30,10 @@ from fairridge.cli.outputs import check_place
 from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import load_model, model_rows
 from fairridge.cli.response_families import CLASSES
-from fairridge.cli.terminal import Result, facts, note, progress, say, show
+from fairridge.cli.terminal import Result, note, progress, say, show
 from fairridge.cli.training_data import Data, make_model, read_data, remember
 from fairridge.outputs import updating
+from fairridge.tables import Table
 
 # Names of rules, and what the number after the colon is.
 RULES = {
@@ -185,7 +186,7 @@ def monitor(
         ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
         ("Alarm at a wealth of", f"{1.0 / watch.false_alarm:g}"),
     )
-    return Result(lambda: known, lambda: facts(title, pairs))
+    return Result(lambda: known, lambda: show(Table(title, facts=pairs, listed=True).text()))
 
 
 def _answer(choice: Any, rule: str, training: Data, held_out: Data) -> dict[str, Any]:

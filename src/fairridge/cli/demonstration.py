@@ -10,8 +10,9 @@ import numpy as np
 
 from fairridge.cli.inputs import BUILTIN
 from fairridge.cli.options import Columns, option
-from fairridge.cli.terminal import progress, say, table
+from fairridge.cli.terminal import progress, say, show
 from fairridge.cli.training_data import make_model, read_data
+from fairridge.tables import Column, Table
 
 # The data sets, and the outcome that people want: GOOD credit, and little crime.
 CASES = {"german_credit": "GOOD", "communities_crime": "low"}
@@ -90,28 +91,27 @@ def _show(name: str, contents: Any) -> None:
     say(title, style="bold")
     if subject.rule:
         say(f"{subject.favorable[0].upper()}{subject.favorable[1:]}: {subject.rule}.")
-    rows = []
-    for k in _positions(contents):
-        bound = "none" if k == contents.free else f"{contents.unfairness[k]:g}"
-        rows.append(
-            [
-                f"{bound} ←" if k == contents.chosen else bound,
-                f"{contents.achieved[k]:.1%}",
-                f"{curve.best_known[k]:.3f} ± {curve.error[k]:.3f}",
-                *_of_groups(sample, k),
-            ]
-        )
-    of_groups = ["lowest ratio", "decisions changed"] if subject.rule else ["largest SMD"]
-    head = ["bound r", "achieved", curve.name, *of_groups]
-    table("", head, rows)
-
-
-def _of_groups(sample: Any, k: int) -> list[str]:
-    """Compare groups by decisions, or by means if nothing is decided."""
-    audit = sample.audits[k]
-    if sample.decisions is None:
-        return [f"{audit.standardized_mean_difference:.2f}"]
-    return [f"{audit.demographic_parity_ratio:.2f}", f"{sample.decisions.changed[k]:,}"]
+    rows = _positions(contents)
+    free, chosen = contents.free, contents.chosen
+    bounds = [
+        ("none" if k == free else f"{contents.unfairness[k]:g}") + " ←" * (k == chosen)
+        for k in rows
+    ]
+    scores = [f"{curve.best_known[k]:.3f} ± {curve.error[k]:.3f}" for k in rows]
+    columns = {
+        "bound": Column(bounds, "bound r"),
+        "achieved": Column([contents.achieved[k] for k in rows], "achieved", ".1%"),
+        "score": Column(scores, curve.name),
+    }
+    audits, decisions = [sample.audits[k] for k in rows], sample.decisions
+    if decisions is None:
+        distances = [audit.standardized_mean_difference for audit in audits]
+        columns["distance"] = Column(distances, "largest SMD", ".2f")
+    else:
+        ratios = [audit.demographic_parity_ratio for audit in audits]
+        columns["ratio"] = Column(ratios, "lowest ratio", ".2f")
+        columns["changed"] = Column([decisions.changed[k] for k in rows], "decisions changed", ",")
+    show(Table(columns=columns).text())
 
 
 def _positions(contents: Any) -> list[int]:

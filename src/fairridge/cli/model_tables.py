@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from fairridge.cli.terminal import facts, note, say, table
+from fairridge.cli.terminal import note, say, show
 from fairridge.cli.training_data import Data
 from fairridge.outputs import writing
-from fairridge.tables import SHOWN_ROWS
+from fairridge.tables import SHOWN_ROWS, Column, Table
 
 # Bounds whose models a screen shows.
 SHORT_PATH = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0)
@@ -32,48 +32,26 @@ def announce_size(training: Data) -> None:
 def show_model(model: Any, everything: bool) -> None:
     """Print facts and coefficients; many only if everything is wanted."""
     summary = model.summary()
-    facts(summary.title, summary.facts)
-    rows = summary.coefficients
-    shown = rows if everything else rows[:SHOWN_ROWS]
-    table(
-        "\nCoefficients",
-        ["column", "role", "coef", "raw coef", "S explains"],
-        [
-            [
-                row.term,
-                row.role,
-                f"{row.coefficient:.5g}",
-                f"{row.raw:.5g}",
-                "" if row.explained != row.explained else f"{row.explained:.1%}",
-            ]
-            for row in shown
-        ],
-        left=2,
-    )
-    if len(shown) < len(rows):
-        say(f"… and {len(rows) - len(shown)} more; --all shows them.", style="dim")
-    for line in summary.notes:
-        say(line, style="dim")
+    (whole,) = summary._tables()
+    show(replace(whole, brief=not everything).text())
+    if len(summary.coefficients) > SHOWN_ROWS and not everything:
+        say("--all shows all coefficients.", style="dim")
 
 
 def show_path(path: Any) -> None:
     """Print the models of a path, or some of many."""
     score = {"r_squared": "R²", "d_squared": "D²"}.get(path.score_name, path.score_name)
-    rows = [
-        [f"{r:.4g}", f"{achieved:.2%}", f"{value:.4f}", f"{penalty:.4g}", status]
-        for r, achieved, value, penalty, status in zip(
-            path.unfairness, path.achieved, path.score, path.lambda_, path.status, strict=True
-        )
-    ]
+    rows = list(range(len(path.unfairness)))
     if len(rows) > SHOWN_ROWS:
-        nearest = {int(abs(path.unfairness - r).argmin()) for r in SHORT_PATH}
-        rows = [rows[k] for k in sorted(nearest)]
-    table(
-        f"Path: {path.definition}, in training",
-        ["r", "achieved", score, "λ(r)", "status"],
-        rows,
-        left=0,
-    )
+        rows = sorted({int(abs(path.unfairness - r).argmin()) for r in SHORT_PATH})
+    columns = {
+        "r": Column(path.unfairness[rows], "r", ".4g"),
+        "achieved": Column(path.achieved[rows], "achieved", ".2%"),
+        "score": Column(path.score[rows], score, ".4f"),
+        "lambda": Column(path.lambda_[rows], "λ(r)", ".4g"),
+        "status": Column([path.status[k] for k in rows], "status"),
+    }
+    show(Table(f"Path: {path.definition}, in training", columns).text())
     if path.isolated:
         levels = ", ".join(f"{name} ({rows:,})" for name, rows in path.isolated.items())
         note(f"Isolated, since all their rows have the same outcome (rows): {levels}.")
