@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from fairridge import FairRidgeClassifier
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
 from fairridge.inference.optimism import optimism
 from simulations.rates import draw_controlled
@@ -22,32 +22,51 @@ def residuals(columns, values):
     return values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0]
 
 
-def left_out(Z, y):
+def left_out(scores, w, s):
     """κ from refits without one row each: −Σ s_i(t_i − t_i without i)/(n·b)."""
-    w = np.column_stack([np.ones(N), Z[:, 1]])
-    s = residuals(w, Z[:, 0])
+    s = residuals(w, s)
     s /= np.sqrt(np.mean(s * s))
     with_s = np.column_stack([w, s])
-
-    def probabilities(rows):
-        return model().fit(Z[rows], y[rows]).predict_proba(Z)[:, 1]
-
-    everyone = np.arange(N)
-    f = probabilities(everyone)
+    everyone = np.arange(len(s))
+    f = scores(everyone)
     t = residuals(with_s, f)
-    moved = [t[i] - residuals(with_s, probabilities(everyone != i))[i] for i in everyone]
+    moved = [t[i] - residuals(with_s, scores(everyone != i))[i] for i in everyone]
     return -np.mean(s * moved) / np.mean(s * f)
+
+
+def optimism_of(fitted, Z, y):
+    problem = fitted._set_up(read_training(fitted, Z, y, None, None, None))
+    (solution,) = problem.solve(np.array([R]))
+    return optimism(problem, solution.fit)
 
 
 def test_it_is_what_leaving_rows_out_shows():
     Z, y = draw_controlled(N, np.random.default_rng(3))
-    fitted = model()
-    training = read_training(fitted, Z, y, None, None, None)
-    problem = fitted._set_up(training)
-    (solution,) = problem.solve(np.array([R]))
-    found = optimism(problem, solution.fit)
+    found = optimism_of(model(), Z, y)
+
+    def probabilities(rows):
+        return model().fit(Z[rows], y[rows]).predict_proba(Z)[:, 1]
+
     assert found > 0.0
-    np.testing.assert_allclose(found, left_out(Z, y), rtol=0.1)
+    known = left_out(probabilities, np.column_stack([np.ones(N), Z[:, 1]]), Z[:, 0])
+    np.testing.assert_allclose(found, known, rtol=0.03)
+
+
+def test_degrees_of_freedom_count_with_many_predictors():
+    n, p = 120, 24
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=(n, 1))
+    x = rng.normal(size=(n, p)) + 0.5 * s * (np.arange(p) < p // 2)
+    y, Z = x.sum(axis=1) / p**0.5 + s[:, 0] + rng.normal(size=n), np.hstack([s, x])
+
+    def linear():
+        return FairRidgeRegressor(R, sensitive=[0], blind=True)
+
+    def predictions(rows):
+        return linear().fit(Z[rows], y[rows]).predict(Z)
+
+    known = left_out(predictions, np.ones((n, 1)), s[:, 0])
+    np.testing.assert_allclose(optimism_of(linear(), Z, y), known, rtol=0.05)
 
 
 def test_certificates_are_smaller_for_it(monkeypatch):

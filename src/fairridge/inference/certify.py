@@ -220,13 +220,8 @@ def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScor
         whole = np.linalg.norm(scores[-1].coefficients) or 1.0
         followed = [min(1.0, float(np.linalg.norm(one.coefficients) / whole)) for one in scores]
         return [replace(one, followed=m) for one, m in zip(scores, followed, strict=True)]
-    linear = definition.certifiable(fits[0].family) == "linear predictors"
     return [
-        replace(
-            one,
-            followed=0.0,
-            optimism=0.0 if linear else optimism(problem, fit) * one.coefficients,
-        )
+        replace(one, followed=0.0, optimism=optimism(problem, fit) * one.coefficients)
         for one, fit in zip(scores, fits, strict=True)
     ]
 

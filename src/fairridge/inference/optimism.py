@@ -6,10 +6,11 @@ columns that go with S, and lowers them most where these rows overstate that: on
 S explains more. With φ_θ the influence of a row on the coefficients, t what S leaves of
 its predictions and h what it explains,
 
-    E[A] − Â ≈ −E[s (∂t/∂θ·φ_θ)]/n,   so that √Q grows by κ = −E[h (∂t/∂θ·φ_θ)]/(nQ)
+    E[A] − Â ≈ −E[s (∂t/∂θ·φ_θ)]/(n − p),   so that √Q grows by κ = −E[h (∂t/∂θ·φ_θ)]/((n − p)Q)
 
 of its value: the covariance of the error of Â in a direction and of the model's own
-move in it. Models with S have coefficients α that take care of that by themselves.
+move in it, p being its degrees of freedom, as residuals of fitted rows are small by p/n.
+Models with S have coefficients α that take care of that by themselves.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from fairridge.models import Fit
 from fairridge.penalties import Radial
 from fairridge.search import PenalizedProblem
 
+# Least share of residuals that is taken to be left of rows which a model fits closely.
+MIN_LEFT = 0.05
+
 
 @dataclass(frozen=True)
 class _OwnMoves(DeviceConstants):
-    """−Σ w²h (∂t/∂θ·φ_θ) over some rows."""
+    """−Σ w²h (∂t/∂θ·φ_θ) and Σ w² over some rows."""
 
     branch: Branch
     explained: Explained
@@ -50,8 +54,9 @@ class _OwnMoves(DeviceConstants):
         form.subtract_bending(at, counted * explained, predicted, slopes)
         form.subtract_following(at, -counted * explained, slopes)
         each = xp.sum(xp.reshape(slopes * moves, (n, m * k)), axis=1)
-        total: Floats = xp.sum(at.rows.weight**2 * each)[None]
-        return total
+        squares = at.rows.weight**2
+        sums: Floats = xp.stack([xp.sum(squares * each), xp.sum(squares)])
+        return sums
 
 
 def optimism(problem: PenalizedProblem, fit: Fit) -> float:
@@ -62,7 +67,7 @@ def optimism(problem: PenalizedProblem, fit: Fit) -> float:
     problem : PenalizedProblem
         The model on its rows, for every λ.
     fit : Fit
-        A blind model with a bound on its means.
+        A blind model.
     """
     if not 0.0 < fit.lambda_ < np.inf:
         return 0.0
@@ -75,5 +80,8 @@ def optimism(problem: PenalizedProblem, fit: Fit) -> float:
     if not explained.value > 0.0:
         return 0.0
     branch = branch_of(state, ExplainedShare(explained))
-    total = float(state.sum_over_rows(_OwnMoves(branch, explained))[0])
-    return max(total / (fit.basis.weight**2 * explained.value), 0.0)
+    total, squares = state.sum_over_rows(_OwnMoves(branch, explained)) / fit.basis.weight**2
+    size, m = state.theta.size, len(state.theta)
+    used = float((branch.inverse[:size, :size] * state.hessian).sum()) / m
+    left = max(1.0 - used * float(squares), MIN_LEFT)
+    return max(float(total) / (left * explained.value), 0.0)
