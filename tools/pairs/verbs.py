@@ -290,7 +290,7 @@ def onnx(setting: Setting) -> None:
 
 
 def sklearn(setting: Setting) -> None:
-    """Predict with an estimator of scikit-learn, which knows no strangers."""
+    """Predict with an estimator of scikit-learn."""
     model = export.to_sklearn(setting.fitted)
     part = setting.new.take(np.arange(13, len(setting.new.frame)))
     expected = _own(setting, part)

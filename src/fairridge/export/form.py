@@ -205,19 +205,22 @@ class LinearForm:
         """Whether every input column is a number."""
         return all(isinstance(column.encoding, NumericColumn) for column in self.columns)
 
-    def contributions(self, X: Table, S: Table | None) -> Floats:
-        """Split η − η̄ over the input columns, where η̄ is η at the training means.
+    @property
+    def theta(self) -> Floats:
+        """The intercept and the coefficients of a model with one linear predictor."""
+        return np.concatenate([self.intercept[:1], self.coefficients[0]])
 
-        A number contributes coefficient × (x − mean); a categorical the
-        coefficient of its level, less the training mean of that.
-
-        Returns
-        -------
-        ndarray of shape (m, n, columns)
-            In the order of `columns`; over columns they sum to η − η̄.
-        """
+    def encoded(self, X: Table, S: Table | None) -> Floats:
+        """Return new rows as the columns that have coefficients."""
         pieces = self.design.encode(X, S, self.unknown, estimator_name=self.estimator_name)
-        Z = dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names) - self.center
+        return dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names)
+
+    def contributions(self, X: Table, S: Table | None, reference: Floats | None = None) -> Floats:
+        """Split η of rows, less η at the training means or another reference, over the columns.
+
+        They are of shape (m, n, columns), in the order of `columns`.
+        """
+        Z = self.encoded(X, S) - (self.center if reference is None else reference)
         return np.stack(
             [
                 np.einsum("nk,mk->mn", Z[:, column.encoded], column.coefficients)
@@ -233,27 +236,6 @@ class LinearForm:
             return self
         blind = self.design.without_sensitive()
         return replace(self, design=blind, coefficients=self.coefficients[:, q:])
-
-    def compared_with_rest(self) -> LinearForm:
-        """Return the form with "(other)" as the base level of predictors that have it."""
-        coefficients, intercept = self.coefficients.copy(), self.intercept.copy()
-        for column in self.columns:
-            if column.levels is None or column.levels.rest is None:
-                continue
-            values = np.insert(column.coefficients, column.levels.base, 0.0, axis=1)
-            rest = values[:, column.levels.rest]
-            others = np.delete(values - rest[:, None], column.levels.rest, axis=1)
-            coefficients[:, column.encoded] = others
-            intercept += rest
-        encoding = self.design.predictors.inner
-        moved = tuple(
-            replace(column, base=column.rest)
-            if isinstance(column, CategoricalColumn) and column.rest is not None
-            else column
-            for column in encoding.columns
-        )
-        design = replace(self.design, predictors=replace(encoding, columns=moved))
-        return replace(self, design=design, coefficients=coefficients, intercept=intercept)
 
     def attributes(self, sensitive_features: Any) -> Table | None:
         """Read the sensitive attributes of new rows; a form without S ignores them."""

@@ -13,7 +13,6 @@ from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.data import (
     as_table,
-    dense_columns,
     joined_offsets,
     make_frame,
     numeric_vector,
@@ -22,25 +21,13 @@ from fairridge.data import (
     warn_of_order,
     weights,
 )
-from fairridge.data.columns import MISSING, FilledColumn
+from fairridge.data.columns import FilledColumn
 from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.lines import NAN, Band, Line, lines_of, weighted
 from fairridge.inference.estimates import check_probability, quantile
 
-NAN = float("nan")
-# Beside the factors: what they are of, and what rows have there.
-BASE, PER_UNIT = "(base)", "per unit"
-
-
-@dataclass(frozen=True)
-class _Line:
-    """One row of the table: e^(c·θ) of intercept and encoded columns, and who is there."""
-
-    attribute: str
-    role: str
-    level: str
-    reference: float  # the number that a band stands for; NaN for levels
-    combination: Floats  # c, in the order of the encoded columns, the intercept first
-    members: Floats | None  # share of every row that belongs here; None without rows
+# What the line of a number without bands is called.
+PER_UNIT = "per unit"
 
 
 @dataclass(frozen=True)
@@ -141,18 +128,21 @@ def relativities(
         table, S = as_table(X, sparse=True), form.attributes(sensitive_features)
         shift = read_offset(joined, table.shape[0])
         given = _read(form, table, S, y, sample_weight, shift)
-    lines = _lines(form, cuts, given)
-    theta = np.concatenate([form.intercept[:1], form.coefficients[0]])
-    combinations = np.array([line.combination for line in lines])
+    bands_of = {
+        column.name: _bands(column, cuts[column.name].tolist(), given)
+        for column in form.columns
+        if column.name in cuts
+    }
+    lines = lines_of(form, bands_of)
     columns: dict[str, Any] = {
         "attribute": [line.attribute for line in lines],
         "role": [line.role for line in lines],
-        "level": [line.level for line in lines],
+        "level": [PER_UNIT if line.is_number else line.level for line in lines],
         "reference": [line.reference for line in lines],
-        "relativity": np.exp(combinations @ theta),
+        "relativity": np.exp([weighted(line.adds, form.theta) for line in lines]),
     }
     if y is not None:
-        ends = _ends(model, form, X, y, fitted, combinations, confidence)
+        ends = _ends(model, form, X, y, fitted, lines, confidence)
         if ends is not None:
             columns["lower"], columns["upper"] = ends
     if given is not None:
@@ -199,8 +189,7 @@ def _read(
     form: LinearForm, table: Any, S: Any, y: Any, sample_weight: Any, shift: Floats | None
 ) -> _Rows:
     n = table.shape[0]
-    pieces = form.design.encode(table, S, form.unknown, estimator_name=form.estimator_name)
-    Z = dense_columns((*pieces[0], *pieces[1]), form.design.encoded_names)
+    Z = form.encoded(table, S)
     weight = weights(sample_weight, n)
     weight = np.ones(n) if weight is None else weight
     eta = form.intercept[0] + Z @ form.coefficients[0] + (0.0 if shift is None else shift)
@@ -211,10 +200,12 @@ def _read(
     return _Rows(Z, exposed, observed, weight * form.family.mean(eta))
 
 
-def _portfolio(lines: Sequence[_Line], rows: _Rows) -> dict[str, Any]:
+def _portfolio(lines: Sequence[Line], rows: _Rows) -> dict[str, Any]:
     """Return exposure, observed and expected of every line."""
-    members = [np.ones(len(rows.exposure)) if x.members is None else x.members for x in lines]
-    M = np.array(members)
+    places = np.vstack([np.ones(len(rows.exposure)), rows.columns.T])
+    M = np.array(
+        [weighted(x.members, places) if isinstance(x.members, dict) else x.members for x in lines]
+    )
     columns: dict[str, Any] = {"exposure": M @ rows.exposure, "expected": M @ rows.expected}
     if rows.observed is not None:
         observed, expected = M @ rows.observed, columns["expected"]
@@ -223,97 +214,23 @@ def _portfolio(lines: Sequence[_Line], rows: _Rows) -> dict[str, Any]:
     return columns
 
 
-# ----------------------------------------------------------------------- lines
-
-
-def _lines(form: LinearForm, cuts: Mapping[str, Floats], rows: _Rows | None) -> list[_Line]:
-    size = 1 + form.coefficients.shape[1]
-    base = np.zeros(size)
-    base[0] = 1.0
-    lines = []
-    for column in form.columns:
-        found, level = (
-            _of_levels(column, size, rows)
-            if column.levels
-            else _of_number(form, column, size, cuts.get(column.name), rows)
-        )
-        base += level
-        lines += found
-    return [_Line(BASE, "", "", NAN, base, None), *lines]
-
-
-def _of_levels(column: InputColumn, size: int, rows: _Rows | None) -> tuple[list[_Line], Floats]:
-    """Return the levels, the base level where it stands; the base adds nothing to η."""
-    assert column.levels is not None
-    base, lines = column.levels.base, []
-    Z = None if rows is None else rows.columns[:, column.encoded]
-    for k, level in enumerate(column.levels.levels):
-        place = column.encoded.start + k - (k > base)
-        combination = np.zeros(size)
-        members = None if Z is None else 1.0 - Z.sum(axis=1)
-        if k != base:
-            combination[1 + place] = 1.0
-            members = None if Z is None else Z[:, place - column.encoded.start]
-        lines.append(_Line(column.name, column.role, str(level), NAN, combination, members))
-    return lines, np.zeros(size)
-
-
-def _of_number(
-    form: LinearForm, column: InputColumn, size: int, edges: Floats | None, rows: _Rows | None
-) -> tuple[list[_Line], Floats]:
-    """Return the bands of a number, or its factor per unit; and its part of the base."""
-    first = column.encoded.start
-    one = np.eye(size)[1 + first]
-    there = None
-    values = None if rows is None else rows.columns[:, first]
-    if isinstance(column.encoding, FilledColumn) and rows is not None:
-        there = rows.columns[:, first + 1] == 0.0
-    mean = float(form.center[first])
-    if edges is None:
-        level, reference = PER_UNIT, mean
-        lines = [_Line(column.name, column.role, level, mean, one, None)]
-    else:
-        bands = _bands(edges, values, there, None if rows is None else rows.exposure)
-        reference = next(
-            (x for low, high, x, _ in bands if low <= mean < high),
-            min((x for *_, x, _ in bands), key=lambda x: abs(x - mean)),
-        )
-        lines = [
-            _Line(column.name, column.role, _words(low, high), x, (x - reference) * one, members)
-            for low, high, x, members in bands
-        ]
+def _bands(column: InputColumn, ends: Sequence[float], rows: _Rows | None) -> list[Band]:
+    """Return bands that have rows, or two ends, with the mean of the number there."""
+    if rows is None:
+        return [Band(low, high, (low + high) / 2.0) for low, high in pairwise(ends)]
+    values, bands = rows.columns[:, column.encoded.start], []
+    there = rows.exposure > 0.0
     if isinstance(column.encoding, FilledColumn):
-        lost = np.eye(size)[2 + first] + (column.encoding.mean - reference) * one
-        members = None if there is None else (~there).astype(np.float64)
-        lines.append(_Line(column.name, column.role, MISSING, NAN, lost, members))
-    return lines, reference * one
-
-
-def _bands(
-    edges: Floats, values: Floats | None, there: Any, weight: Floats | None
-) -> list[tuple[float, float, float, Floats | None]]:
-    """Return ends, mean and members of every band; without rows, those between two ends."""
-    if values is None or weight is None:
-        return [(low, high, (low + high) / 2.0, None) for low, high in pairwise(edges.tolist())]
-    bands = []
-    for low, high in pairwise([-np.inf, *edges.tolist(), np.inf]):
-        inside = (values >= low) & (values < high) & (weight > 0.0)
-        inside &= True if there is None else there
-        if inside.any():
-            mean = float(np.average(values[inside], weights=weight[inside]))
-        elif np.isfinite(low) and np.isfinite(high):
-            mean = (low + high) / 2.0
-        else:
+        there = there & (rows.columns[:, column.encoded.stop - 1] == 0.0)
+    for low, high in pairwise([-np.inf, *ends, np.inf]):
+        inside = there & (values >= low) & (values < high)
+        if not inside.any() and not np.isfinite(high - low):
             continue
-        bands.append((low, high, mean, inside.astype(np.float64)))
+        mean = (low + high) / 2.0
+        if inside.any():
+            mean = float(np.average(values[inside], weights=rows.exposure[inside]))
+        bands.append(Band(low, high, mean, inside.astype(np.float64)))
     return bands
-
-
-def _words(low: float, high: float) -> str:
-    """Name a band so that no spreadsheet takes it for a date."""
-    if not np.isfinite(low):
-        return f"below {high:g}"
-    return f"from {low:g}" if not np.isfinite(high) else f"{low:g} to {high:g}"
 
 
 # ------------------------------------------------------------------- intervals
@@ -325,7 +242,7 @@ def _ends(
     X: Any,
     y: Any,
     fitted: dict[str, Any],
-    combinations: Floats,
+    lines: Sequence[Line],
     confidence: float,
 ) -> tuple[Floats, Floats] | None:
     """Return the ends of e^(c·θ) on the scale of logarithms; None, with a warning, without any."""
@@ -334,8 +251,10 @@ def _ends(
     except (AttributeError, ValueError) as error:
         warn_user(f"relativities have no intervals: {error}")
         return None
-    order = np.concatenate([[0], 1 + form.design.input_order])
-    raw, C = inference.raw, combinations[:, order]
+    weights_of = np.zeros((len(lines), len(form.theta)))
+    for weight, line in zip(weights_of, lines, strict=True):
+        weight[list(line.adds)] = list(line.adds.values())
+    raw, C = inference.raw, weights_of[:, [0, *(1 + form.design.input_order)]]
     errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", C, raw.covariance, C), 0.0))
     if raw.isolated is not None:  # coefficients without a standard error
         errors = np.where((C[:, raw.isolated] != 0.0).any(axis=1), NAN, errors)

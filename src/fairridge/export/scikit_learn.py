@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,11 @@ from sklearn.linear_model import (
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from fairridge._typing import Integers
+from fairridge._typing import Floats
 from fairridge.data import make_frame
 from fairridge.data.columns import MISSING, FilledColumn
 from fairridge.data.pipelines import split_pipeline, with_last
-from fairridge.export.form import InputColumn, LinearForm, predicting_form
-
-# Encoders: their names, whether rare levels were merged, whether unseen levels are the base level.
-KINDS = (
-    ("levels", False, False),
-    ("open levels", False, True),
-    ("merged levels", True, True),
-)
+from fairridge.export.form import LinearForm, predicting_form
 
 
 def to_sklearn(model: Any) -> Any:
@@ -45,9 +39,8 @@ def to_sklearn(model: Any) -> Any:
     fitted with an exposure: multiply by it. An offset of another link cannot be added.
 
     Use it for predictions only: refitting it drops the bound. Missing
-    values are refused, except that with ``unknown="base"`` the encoder takes a
-    missing category, too, for the base level. An encoder has no averages: if
-    an unseen level would have one (S, or ``unknown="mean"``) it is refused.
+    values are refused, except that an encoder that takes unseen levels (S, or with
+    ``unknown="base"``) takes a missing category for one, too.
     Models that learned from missing values (``missing="level"``) are refused.
 
     Parameters
@@ -85,7 +78,7 @@ def to_sklearn(model: Any) -> Any:
     if isinstance(model, Pipeline):
         steps, last = split_pipeline(model)
         return with_last(model, steps, to_sklearn(last))
-    form = predicting_form(model, "to_sklearn").compared_with_rest()
+    form = predicting_form(model, "to_sklearn")
     for column in form.columns:
         if isinstance(column.encoding, FilledColumn) or (
             column.levels and column.levels.takes_missing and MISSING in column.levels.levels
@@ -101,30 +94,28 @@ def to_sklearn(model: Any) -> Any:
             "fit it with link='logit', or use to_onnx."
         )
     if form.all_numeric:
-        order = np.concatenate([np.arange(c.encoded.start, c.encoded.stop) for c in form.inputs])
-        plain = _linear(form, order)
+        plain = _linear(form, form.intercept, [column.coefficients for column in form.inputs])
         if form.names is not None:
             plain.feature_names_in_ = np.array(form.names, dtype=object)
     else:
-        encoder, order = _encoder(form)
-        plain = Pipeline([("columns", encoder), ("model", _linear(form, order))])
+        plain = _behind_encoder(form)
     return _behind_logit(plain) if form.link == "logit" and form.classes is None else plain
 
 
-def _linear(form: LinearForm, order: Integers) -> Any:
-    """Return the last step, with coefficients in the order of its columns."""
-    coefficients = form.coefficients[:, order]
+def _linear(form: LinearForm, intercept: Floats, blocks: Sequence[Floats]) -> Any:
+    """Return the last step, with these intercepts and blocks of coefficients."""
+    coefficients = np.hstack(blocks)
     if form.classes is not None:
         model = LogisticRegression()
         model.classes_ = np.sort(form.classes)
         # Of two classes scikit-learn models the second.
         sign = -1.0 if form.models_first else 1.0
-        model.coef_, model.intercept_ = sign * coefficients, sign * np.array(form.intercept)
+        model.coef_, model.intercept_ = sign * coefficients, sign * intercept
         model.n_iter_ = np.zeros(1, dtype=np.int32)
     else:
-        model = _regressor(form, len(order))
-        model.coef_, model.intercept_ = coefficients[0], float(form.intercept[0])
-    model.n_features_in_ = len(order)
+        model = _regressor(form, coefficients.shape[1])
+        model.coef_, model.intercept_ = coefficients[0], float(intercept[0])
+    model.n_features_in_ = coefficients.shape[1]
     return model
 
 
@@ -138,70 +129,39 @@ def _regressor(form: LinearForm, width: int) -> Any:
     return model.fit(np.zeros((2, width)), np.ones(2))
 
 
-def _encoder(form: LinearForm) -> tuple[Any, Integers]:
-    """Return a fitted encoder, and the order in which it returns the encoded columns."""
-    columns = [
-        (place if form.names is None else column.name, column)
-        for place, column in enumerate(form.inputs)
-    ]
-    steps: list[Any] = []
-    order: list[int] = []
-    plain = [pair for pair in columns if pair[1].levels is None]
-    if plain:
-        steps.append(("numbers", "passthrough", [where for where, _ in plain]))
-        order += [column.encoded.start for _, column in plain]
-    for name, merges, ignores in KINDS:
-        # A column whose levels are all rare says nothing, and is left out.
-        chosen = [
-            (where, column)
-            for where, column in columns
-            if column.levels
-            and column.levels.merges == merges
-            and (merges or column.unknown == "base") == ignores
-            and not (merges and not column.coefficients.size)
-        ]
-        if chosen:
-            encoder, places = _one_hot([column for _, column in chosen], merges, ignores)
-            steps.append((name, encoder, [where for where, _ in chosen]))
-            order += places
-    return ColumnTransformer(steps).fit(_example(form)), np.array(order, dtype=np.intp)
+def _behind_encoder(form: LinearForm) -> Any:
+    """Return the model behind an encoder with one 0/1 column per level.
 
-
-def _one_hot(
-    columns: list[InputColumn], merges: bool, ignores: bool
-) -> tuple[OneHotEncoder, list[int]]:
-    """Return an encoder of levels, and the encoded columns in the order it returns them.
-
-    Where rare levels were merged, any level that is not named is the base level.
+    A level adds what it differs from an unseen one, which is all zeros.
     """
-    levels, bases, order = [], [], []
-    for column in columns:
-        encoding: Any = column.encoding
-        base = encoding.base
-        named = [k for k in range(len(encoding.levels)) if not (merges and k == base)]
+    intercept, blocks, steps = np.array(form.intercept), [], []
+    for place, column in enumerate(form.inputs):
+        where = [place if form.names is None else column.name]
+        if not column.levels:
+            steps.append((f"number {place}", "passthrough", where))
+            blocks.append(column.coefficients)
+            continue
+        values = column.level_values
         # scikit-learn wants numbers in order, and takes texts in any.
-        if not any(isinstance(encoding.levels[k], str) for k in named):
-            named.sort(key=encoding.levels.__getitem__)
-        levels.append(np.array([encoding.levels[k] for k in named], dtype=object))
-        bases.append(encoding.levels[base])
-        order += [column.encoded.start + k - (k > base) for k in named if k != base]
-    encoder = OneHotEncoder(
-        categories=levels,
-        drop=None if merges else np.array(bases, dtype=object),
-        handle_unknown="ignore" if ignores else "error",
-        sparse_output=False,
-    )
-    return encoder, order
+        named = list(values) if any(isinstance(level, str) for level in values) else sorted(values)
+        if column.unseen is not None:
+            intercept += column.unseen
+        if named:  # a column whose levels are all rare says nothing, and is left out
+            encoder = OneHotEncoder(
+                categories=[np.array(named, dtype=object)],
+                handle_unknown="error" if column.unseen is None else "ignore",
+                sparse_output=False,
+            )
+            steps.append((f"levels {place}", encoder, where))
+            differences = np.array([values[level] for level in named]).T
+            blocks.append(differences - (0.0 if column.unseen is None else column.unseen[:, None]))
+    encoder = ColumnTransformer(steps).fit(_example(form))
+    return Pipeline([("columns", encoder), ("model", _linear(form, intercept, blocks))])
 
 
 def _example(form: LinearForm) -> Any:
-    """Two rows of base levels and zeros, from which an encoder learns the names of its columns."""
-    values: list[Any] = [
-        column.levels.levels[0 if column.levels.merges else column.levels.base]
-        if column.levels
-        else 0.0
-        for column in form.inputs
-    ]
+    """Two rows of levels and zeros, from which an encoder learns the names of its columns."""
+    values: list[Any] = [next(iter(column.level_values), 0.0) for column in form.inputs]
     if form.names is None:
         return np.array([values, values], dtype=object)
     return make_frame(

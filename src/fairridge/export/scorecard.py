@@ -12,7 +12,8 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table
 from fairridge.data.columns import FilledColumn
-from fairridge.export.form import InputColumn, LinearForm, predicting_form
+from fairridge.export.form import LinearForm, predicting_form
+from fairridge.export.lines import NAN, lines_of, weighted
 from fairridge.tables import Table, Tabular
 
 
@@ -120,9 +121,7 @@ class Scorecard(Tabular):
     def _tables(self) -> list[Table]:
         """Return one row per level or number, the base points first."""
         rows = [
-            ScorecardLine(
-                "(base)", "", f"odds of {self.favorable}", self.base_points, float("nan")
-            ),
+            ScorecardLine("(base)", "", f"odds of {self.favorable}", self.base_points, NAN),
             *self.lines,
         ]
         columns: dict[str, Any] = {
@@ -141,13 +140,14 @@ class Scorecard(Tabular):
 
     def _exact(self, X: Any, sensitive_features: Any) -> Floats:
         form = self._form
-        # Contributions are relative to training means; of levels we want them from the base on.
-        shift = [_at_mean(form, column) if column.levels else 0.0 for column in form.columns]
-        parts = (
-            form.contributions(as_table(X, sparse=True), form.attributes(sensitive_features))[0]
-            + shift
+        rows = as_table(X, sparse=True), form.attributes(sensitive_features)
+        # Numbers count from their training mean on, levels from the base level on.
+        levels = np.repeat(
+            [bool(column.levels) for column in form.columns],
+            [column.encoding.width for column in form.columns],
         )
-        return self._sign * self.factor * parts
+        reference = np.where(levels, 0.0, form.center)
+        return self._sign * self.factor * form.contributions(*rows, reference)[0]
 
 
 def scorecard(
@@ -228,12 +228,16 @@ def scorecard(
         if not value > 0.0 or not np.isfinite(value):
             raise ValueError(f"{name}={value!r} must be a positive number.")
     check_flag("rounded", rounded)
+    found = lines_of(form)
     favorable, sign = _favorable(form, favorable)
     factor = float(points_to_double_odds) / float(np.log(2.0))
     offset = float(base_score) - factor * float(np.log(base_odds))
-    lines = tuple(line for column in form.columns for line in _lines(form, column, sign * factor))
-    numbers = sum(_at_mean(form, column) for column in form.columns if not column.levels)
-    base = offset + sign * factor * (float(form.intercept[0]) + numbers)
+    eta, *points = [float(sign * factor * weighted(line.adds, form.theta)) for line in found]
+    lines = tuple(
+        ScorecardLine(line.attribute, line.role, line.level, value, line.reference)
+        for line, value in zip(found[1:], points, strict=True)
+    )
+    base = offset + eta
     return Scorecard(
         base,
         lines,
@@ -254,23 +258,6 @@ def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
     if label not in labels:
         raise ValueError(f"favorable={label!r} is not a class of this model: {labels!r}.")
     return label, 1.0 if label == modeled else -1.0
-
-
-def _lines(form: LinearForm, column: InputColumn, unit: float) -> list[ScorecardLine]:
-    points = unit * column.coefficients[0]
-    if not column.levels:
-        mean = float(form.center[column.encoded][0])
-        return [ScorecardLine(column.name, column.role, "", float(points[0]), mean)]
-    values = np.insert(points, column.levels.base, 0.0)
-    return [
-        ScorecardLine(column.name, column.role, str(level), float(value), float("nan"))
-        for level, value in zip(column.levels.levels, values, strict=True)
-    ]
-
-
-def _at_mean(form: LinearForm, column: InputColumn) -> float:
-    """Return what a column at its training mean adds to η."""
-    return float(column.coefficients[0] @ form.center[column.encoded])
 
 
 def _rounding_bound(base: float, lines: tuple[ScorecardLine, ...]) -> float:
