@@ -77,11 +77,28 @@ def test_a_level_of_one_row_has_no_standard_error(covariance):
     assert np.isnan(found.confidence_interval()[3]).all()
     assert np.isfinite(found.standard_errors[:3]).all()
     assert "No standard errors of 'rare': each belongs to one row" in str(found)
-    with pytest.raises(ValueError, match="cannot be tested"):
+    with pytest.raises(ValueError, match="cannot be tested.* Merge it with others"):
         found.wald_test(["rare"])
     with pytest.raises(ValueError, match="rare"):
         found.predict(Z)
     assert len(found.predict(Z[Z["rare"] == 0.0])) == len(Z) - 1
+
+
+@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
+@pytest.mark.parametrize("sensitive", ["sex", "rare"])
+def test_a_level_of_one_row_leaves_the_errors_of_others(covariance, sensitive):
+    """They are those without the row; HC0 and HC1 are corrected for what residuals lack."""
+    Z, y = study(np.random.default_rng(3), 1)
+    model = FairRidgeRegressor(1.0, sensitive=[sensitive])
+    found = model.fit(Z, y).inference(Z, y, covariance=covariance)
+    errors = dict(zip(found.names, found.standard_errors, strict=True))
+    without = inferred(Z[1:].drop(columns="rare"), y[1:], covariance, r=1.0)
+    wanted = dict(zip(without.names, without.standard_errors, strict=True))
+    for name, error in wanted.items():
+        assert errors[name] == pytest.approx(error, rel=1e-6 if covariance == "HC3" else 0.01)
+    assert np.isnan(errors["rare"])
+    bound = inferred(Z, y, covariance).standard_errors[:3]
+    np.testing.assert_allclose(bound, inferred(Z, y).standard_errors[:3], rtol=0.05)
 
 
 def test_the_base_of_few_rows_makes_all_levels_uncertain():

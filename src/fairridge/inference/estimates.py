@@ -151,7 +151,8 @@ class Estimates:
         if without.any():
             name = names[int(without.argmax())]
             raise ValueError(
-                f"{use}: {name!r} cannot be tested: its level is isolated, so it has no error."
+                f"{use}: {name!r} cannot be tested: its level is isolated, so it has no error. "
+                "Merge it with others (min_frequency=…), or name the other levels."
             )
         return places
 

@@ -28,14 +28,14 @@ from fairridge.engines import binary_columns
 from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.influence import Branch
-from fairridge.inference.passes import Pass, leverages
+from fairridge.inference.passes import LEAST_LEFT, Pass, leverages
 from fairridge.inference.rows import RowsOfModel
 
 # Rows of a level, and degrees of freedom of a coefficient, below which they are few.
 FEW_ROWS = 20
-# What leverage leaves of a residual, below which it shows nothing; and the part of the variance of
-# a coefficient that such rows may have: that of a level of one row is all theirs.
-LEAST_LEFT, MOST_HIDDEN = 1e-8, 0.9
+# The part of the variance of a coefficient that rows of leverage 1 may have: that of a level of
+# one row is all theirs.
+MOST_HIDDEN = 0.9
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,9 @@ class _Sums(DeviceConstants):
         size, times = (one, weight) if repeated else (weight, one)
         left = 1.0 - leverages(rows, theta, self.root, self.total, repeated=repeated)
         added = (size**2 * curvature)[:, None] * rows.times(self.onto) ** 2
+        alone, nothing = (left < LEAST_LEFT)[:, None], xp.zeros_like(added)
         squares = added / left[:, None] ** (2 if self.scheme.covariance == "HC3" else 0)
-        hidden = xp.where((left < LEAST_LEFT)[:, None], added, 0.0 * added)
+        squares, hidden = xp.where(alone, nothing, squares), xp.where(alone, added, nothing)
         each = added, hidden, squares * left[:, None], squares**2 * left[:, None]
         sums: Floats = xp.stack([times @ terms for terms in each])
         return sums

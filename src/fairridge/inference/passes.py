@@ -16,6 +16,8 @@ from fairridge.inference.rows import FairRows, RowsOfModel, Stack, write_multipl
 
 # Bytes of terms that are written out before they are multiplied, so that they stay in the cache.
 PIECE_BYTES = 1 << 20
+# What leverage leaves of a residual, below which the row shows nothing of its level.
+LEAST_LEFT = 1e-8
 
 # A sum of functionals of branches, each with its factor.
 Quantity = tuple[tuple[float, Branch, Functional], ...]
@@ -160,7 +162,9 @@ class Weighing(DeviceConstants):
         factors: Floats = xp.sqrt(rows.weight) if self.frequency else rows.weight
         if self.leverage is None:
             return factors
-        return factors / (1.0 - leverages(rows, theta, *self.leverage, repeated=self.frequency))
+        left = 1.0 - leverages(rows, theta, *self.leverage, repeated=self.frequency)
+        # The residual of a row of leverage 1 is zero, and lacks nothing that could be added.
+        return factors / xp.where(left < LEAST_LEFT, xp.ones_like(left), left)
 
 
 def leverages(
