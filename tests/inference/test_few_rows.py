@@ -77,7 +77,7 @@ def test_a_level_of_one_row_has_no_standard_error(covariance):
     assert np.isnan(found.confidence_interval()[3]).all()
     assert np.isfinite(found.standard_errors[:3]).all()
     assert "No standard errors of 'rare': each belongs to one row" in str(found)
-    with pytest.raises(ValueError, match="cannot be tested.* Merge it with others"):
+    with pytest.raises(ValueError, match=r"cannot be tested.* Merge it with others"):
         found.wald_test(["rare"])
     with pytest.raises(ValueError, match="rare"):
         found.predict(Z)
