@@ -71,7 +71,7 @@ COMMANDS = {
     "fit ok.csv -y y -s s --nope": ("--nope", "fairridge fit --help"),
     "fit ok.csv -y y -s s --out folder": ("folder", "name a file"),
     "fit ok.csv -y y -s s --out no/where/model.json": ("no/where", "make it first"),
-    "fit missing.csv -y y -s s": ("'x' has 1 missing value;", "--drop-missing"),
+    "fit missing.csv -y y -s s": ("'x' has 1 missing value", "--missing level", "--drop x"),
     "fit hollow.csv -y y -s s": ("'x' is empty", "--drop x"),
     "fit names.csv -y name -s s": ("'name' is text with 50 different values",),
     "fit dates.csv -y day -s s": ("'day'", "a number or classes"),

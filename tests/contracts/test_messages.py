@@ -4,10 +4,13 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from fairridge import FairRidgeClassifier, FairStackingClassifier
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairStackingClassifier
+from fairridge.exceptions import DataWarning
 
 SENSITIVE = ["Gender", "Age"]
 
@@ -41,6 +44,7 @@ def fitted(people, risk, **options):
     return classifier(**options).fit(people, risk)
 
 
+DATES = pd.date_range("2020-01-01", periods=200)
 # A call with people and their risk, and what its error says.
 MESSAGES = {
     "predict without a column of S": (
@@ -103,7 +107,47 @@ MESSAGES = {
         lambda X, y: classifier(penalty="rigde").fit(X, y),
         "penalty='rigde' is not known. Did you mean 'ridge'?",
     ),
+    "missing values": (
+        lambda X, y: fitted(with_gaps(X), y),
+        "Columns have missing values (NaN): 'Age' (3), 'Account' (1), 'Duration' (6). Fit with "
+        "missing='level' to learn from them, or impute them first. (Dropping rows can drop more "
+        "people of one group.)",
+    ),
+    "missing numbers": (
+        lambda X, y: fitted(with_gaps(X).assign(Account="none", Age=X["Age"]), y),
+        "Column 'Duration' has 6 missing values (NaN). Fit with missing='level'",
+    ),
+    "missing values at predict": (
+        lambda X, y: fitted(X, y).predict(with_gaps(X).assign(Age=X["Age"])),
+        "Columns have missing values (NaN): 'Account' (1), 'Duration' (6).",
+    ),
+    "text for a regressor": (
+        lambda X, y: FairRidgeRegressor(sensitive=SENSITIVE).fit(X, y),
+        "this model predicts numbers. For classes use FairRidgeClassifier",
+    ),
+    "dates": (
+        lambda X, y: fitted(X.assign(since=DATES), y),
+        "Column 'since' holds dates. Make numbers of them, such as days since 1970: "
+        "(pandas.to_datetime(X['since']) - pandas.Timestamp('1970-01-01')).dt.days.",
+    ),
+    "dates as objects": (
+        lambda X, y: fitted(X.assign(since=DATES.date), y),
+        "Column 'since' holds dates. Make numbers of them",
+    ),
+    "dates of polars": (
+        lambda X, y: fitted(pl.from_pandas(X.assign(since=DATES)), y),
+        "such as days since 1970: X['since'].dt.epoch('d').",
+    ),
 }
+
+
+def with_gaps(people):
+    """Return people with missing values in three columns."""
+    gaps = people.copy()
+    gaps.loc[:5, "Duration"] = np.nan
+    gaps.loc[2, "Account"] = None
+    gaps.loc[7:9, "Age"] = np.nan
+    return gaps
 
 
 @pytest.mark.parametrize("mistake", MESSAGES)
@@ -111,6 +155,25 @@ def test_a_message_names_the_fault_and_what_to_do(mistake, people, risk):
     call, message = MESSAGES[mistake]
     with pytest.raises(ValueError, match=re.escape(message)):
         call(people, risk)
+
+
+@pytest.mark.parametrize(
+    ("make", "zone"),
+    [(pd.DataFrame, None), (pd.DataFrame, "Europe/Rome"), (pl.from_pandas, None), (pa.table, None)],
+)
+def test_dates_become_days_as_the_message_says(make, zone, people, risk):
+    X = make(people[["Gender"]].assign(since=DATES.tz_localize(zone)))
+    with pytest.raises(ValueError, match="Make numbers of them") as error:
+        classifier(sensitive="Gender").fit(X, risk)
+    source = str(error.value).split("1970: ")[1].removesuffix(".")
+    days = np.asarray(eval(source, {"X": X, "pandas": pd}))
+    np.testing.assert_array_equal(days, 18262 + np.arange(200))
+
+
+def test_classes_that_differ_in_case_only_are_asked_about(people, risk):
+    spelled = np.where(risk == "BAD", "no", np.where(people["Amount"] > 0, "Yes", "YES"))
+    with pytest.warns(DataWarning, match="'YES' and 'Yes': are they one"):
+        classifier().fit(people, spelled)
 
 
 def test_a_frame_of_one_row_is_predicted(people, risk):

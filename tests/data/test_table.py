@@ -150,7 +150,6 @@ def test_an_empty_table_is_refused(shape):
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (date(2020, 1, 2), TypeError, r"column 'c' holds datetime.date\(2020, 1, 2\)"),
         ({"a": 1}, TypeError, r"column 'c' holds {'a': 1}.* Convert it to numbers"),
         (10**400, ValueError, r"column 'c' holds 1000.*…: int too large to convert"),
     ],

@@ -234,7 +234,7 @@ def test_missing_values_name_their_column(data):
     S, X, y = data
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame.loc[3, "b"] = np.nan
-    with pytest.raises(ValueError, match="column 'b' contains NaN"):
+    with pytest.raises(ValueError, match="Column 'b' has 1 missing value"):
         FairRidgeRegressor(predictor_map=PCA(2)).fit(frame, y, sensitive_features=S)
 
 

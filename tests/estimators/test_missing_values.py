@@ -49,21 +49,21 @@ def spoiled(columns, name, value, row=5):
 @pytest.mark.parametrize("role", ["sensitive", "predictor"])
 def test_a_missing_value_at_fit_is_an_error_that_names_the_column(columns, y, build, name, role):
     model = FairRidgeRegressor(sensitive=name if role == "sensitive" else "s")
-    with pytest.raises(ValueError, match=f"'{name}' contains NaN or missing values"):
+    with pytest.raises(ValueError, match=f"'{name}' has 1 missing value"):
         model.fit(build(spoiled(columns, name, None)), y)
 
 
 @pytest.mark.parametrize("name", ["number", "count", "flag", "text", "level", "s"])
 def test_a_missing_value_at_predict_is_an_error_that_names_the_column(columns, y, build, name):
     model = FairRidgeRegressor(sensitive="s").fit(build(columns), y)
-    with pytest.raises(ValueError, match=f"'{name}' contains NaN or missing values"):
+    with pytest.raises(ValueError, match=f"'{name}' has 1 missing value"):
         model.predict(build(spoiled(columns, name, None)))
 
 
 def test_a_missing_level_is_no_unknown_level(columns, y, build):
     model = FairRidgeRegressor(sensitive="s", unknown="base").fit(build(columns), y)
     for name in ("text", "level"):
-        with pytest.raises(ValueError, match=f"'{name}' contains NaN or missing values"):
+        with pytest.raises(ValueError, match=f"'{name}' has 1 missing value"):
             model.predict(build(spoiled(columns, name, None)))
 
 
@@ -77,26 +77,34 @@ EMPTY_TEXT = {
 @pytest.mark.parametrize("name", ["text", "level"])
 def test_a_column_without_any_value_is_an_error_that_names_it(columns, y, build, name, library):
     empty = EMPTY_TEXT[library] if name == "text" else [None] * N
-    with pytest.raises(ValueError, match=f"'{name}' contains NaN or missing values"):
+    with pytest.raises(ValueError, match=f"'{name}' has no values at all"):
         FairRidgeRegressor(sensitive="s").fit(build(columns | {name: empty}), y)
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.nan, "NaN or missing"), (np.inf, "infinity"), (-np.inf, "infinity")],
+    [
+        (np.nan, "has 1 missing value"),
+        (np.inf, "contains infinity"),
+        (-np.inf, "contains infinity"),
+    ],
 )
 @pytest.mark.parametrize("name", ["number", "s"])
 def test_no_number_is_an_error_that_names_the_column(columns, y, build, name, value, message):
-    with pytest.raises(ValueError, match=f"'{name}' contains {message}"):
+    with pytest.raises(ValueError, match=f"'{name}' {message}"):
         FairRidgeRegressor(sensitive="s").fit(build(spoiled(columns, name, value)), y)
     model = FairRidgeRegressor(sensitive="s").fit(build(columns), y)
-    with pytest.raises(ValueError, match=f"'{name}' contains {message}"):
+    with pytest.raises(ValueError, match=f"'{name}' {message}"):
         model.predict(build(spoiled(columns, name, value)))
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(np.nan, "NaN or missing"), (np.inf, "infinity"), (-np.inf, "infinity")],
+    [
+        (np.nan, "has 1 missing value"),
+        (np.inf, "contains infinity"),
+        (-np.inf, "contains infinity"),
+    ],
 )
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("row", [0, 39, 79])
@@ -105,9 +113,9 @@ def test_no_number_in_an_array_is_an_error(numbers, value, message, dtype, row, 
     Z = numbers.Z.astype(dtype)
     model = FairRidgeRegressor(sensitive=[0]).fit(Z, numbers.y)
     Z[row, position] = value
-    with pytest.raises(ValueError, match=f"'x{position}' contains {message}"):
+    with pytest.raises(ValueError, match=f"'x{position}' {message}"):
         FairRidgeRegressor(sensitive=[0]).fit(Z, numbers.y)
-    with pytest.raises(ValueError, match=f"'x{position}' contains {message}"):
+    with pytest.raises(ValueError, match=f"'x{position}' {message}"):
         model.predict(Z)
 
 
@@ -117,7 +125,7 @@ def test_no_number_in_the_first_of_many_rows_is_an_error_and_nothing_else(value)
     Z = np.random.default_rng(42).integers(0, 3, size=(3 * 2**17, 4)).astype(float)
     y = Z.sum(axis=1)
     Z[7, 2] = value
-    with pytest.raises(ValueError, match="'x2' contains"):
+    with pytest.raises(ValueError, match=r"'x2' (has 1 missing value|contains infinity)"):
         FairRidgeRegressor(sensitive=[0]).fit(Z, y)
 
 
@@ -126,7 +134,7 @@ def test_no_number_in_the_first_of_many_rows_is_an_error_and_nothing_else(value)
 def test_any_missing_value_among_objects_is_found(y, missing, values):
     column = pd.Series([missing, *(values * N)[: N - 1]], dtype=object)
     frame = pd.DataFrame({"x": column, "s": np.arange(N) ** 0.5})
-    with pytest.raises(ValueError, match="'x' contains NaN or missing values"):
+    with pytest.raises(ValueError, match="'x' has 1 missing value"):
         FairRidgeRegressor(sensitive="s").fit(frame, y)
 
 
@@ -136,7 +144,7 @@ def test_missing_values_of_extension_types_are_found(y, dtype):
     column = pd.Series(values, dtype=dtype)
     column[3] = pd.NA
     frame = pd.DataFrame({"x": column, "s": np.arange(N) ** 0.5})
-    with pytest.raises(ValueError, match="'x' contains NaN or missing values"):
+    with pytest.raises(ValueError, match="'x' has 1 missing value"):
         FairRidgeRegressor(sensitive="s").fit(frame, y)
 
 
@@ -146,7 +154,7 @@ def test_missing_values_in_an_object_array_are_found(y, missing):
     for position in (0, 1):
         broken = Z.copy()
         broken[4, position] = missing
-        with pytest.raises(ValueError, match=f"'x{position}' contains NaN or missing values"):
+        with pytest.raises(ValueError, match=f"'x{position}' has 1 missing value"):
             FairRidgeRegressor(sensitive=[0]).fit(broken, y)
 
 
@@ -182,7 +190,7 @@ def test_infinity_in_a_vector_is_an_error_that_names_it(numbers, argument):
     "y", [["a"] * 80, np.array(["a", "b"] * 40, dtype=object), np.zeros(80, dtype="M8[D]")]
 )
 def test_a_response_that_is_no_number_is_an_error(numbers, y):
-    with pytest.raises(ValueError, match="y must hold numbers"):
+    with pytest.raises(ValueError, match=r"y holds text|y must hold numbers"):
         FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, y)
 
 
@@ -190,9 +198,9 @@ def test_missing_sensitive_features_are_an_error_that_names_the_column(numbers):
     S = pd.DataFrame(numbers.S, columns=["s", "t"])
     model = FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=S)
     S.loc[3, "t"] = np.nan
-    with pytest.raises(ValueError, match="'t' contains NaN"):
+    with pytest.raises(ValueError, match="'t' has 1 missing value"):
         FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=S)
-    with pytest.raises(ValueError, match="'t' contains NaN"):
+    with pytest.raises(ValueError, match="'t' has 1 missing value"):
         model.predict(numbers.X, sensitive_features=S)
 
 

@@ -173,7 +173,7 @@ def test_numbers_that_cannot_be_squared_are_refused(what, scale, size):
     message = (
         f"sample_weight is too {size} to compute with"
         if what == "weight"
-        else f"Input column '{what}' holds numbers too {size} to square"
+        else f"Column '{what}' holds numbers too {size} to square"
     )
     with pytest.raises(ValueError, match=message):
         FairRidgeRegressor().fit(

@@ -269,7 +269,7 @@ def test_a_missing_value_is_an_error_that_names_the_column(data, model, column):
     frame, wage = data
     frame[column] = frame[column].astype(object)
     frame.loc[3, column] = None
-    with pytest.raises(ValueError, match=f"'{column}' contains NaN or missing"):
+    with pytest.raises(ValueError, match=f"'{column}' has 1 missing value"):
         model(sensitive=["sex", "region"]).fit(frame, response(model, wage))
 
 

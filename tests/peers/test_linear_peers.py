@@ -318,7 +318,7 @@ def test_bad_input_is_named(model, data):
     frame, y = data
     with pytest.raises(ValueError, match="negative"):
         named(model).fit(frame, y, sample_weight=-np.ones(len(y)))
-    with pytest.raises(ValueError, match="'hours' contains NaN"):
+    with pytest.raises(ValueError, match="'hours' has 1 missing value"):
         named(model).fit(frame.assign(hours=np.nan), y)
     with pytest.raises(ValueError, match="X has no column 'race'"):
         clone(model).set_params(sensitive="race").fit(frame, y)

@@ -215,11 +215,11 @@ def test_only_used_columns_must_agree(folder, small):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("skill", np.nan, "'skill' contains NaN or missing"),
+        ("skill", np.nan, "'skill' has 1 missing value"),
         ("skill", np.inf, "'skill' contains infinity"),
-        ("sex", None, "'sex' contains NaN or missing"),
+        ("sex", None, "'sex' has 1 missing value"),
         ("wage", np.nan, "'wage' contains NaN or missing"),
-        ("region", None, "'region' contains NaN or missing"),
+        ("region", None, "'region' has 1 missing value"),
     ],
 )
 def test_missing_values_are_named_with_column_and_file(small, tmp_path, column, value, message):

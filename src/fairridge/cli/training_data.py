@@ -12,6 +12,7 @@ from fairridge.cli.inputs import Source, check_columns, names, read, repeated
 from fairridge.cli.options import MODEL, Columns
 from fairridge.cli.parameters import Settings
 from fairridge.cli.response_families import CLASSES, check_exposure, choose_family
+from fairridge.data.columns import missing_values
 from fairridge.data.text_style import TextStyle
 
 
@@ -233,7 +234,7 @@ def _complete(
     import pyarrow.compute as pc
 
     table = source.table.select(used)
-    keep = None
+    keep, lacking = None, {}
     for name in used:
         column = table.column(name)
         if column.null_count == len(column):
@@ -242,14 +243,16 @@ def _complete(
             continue
         gone = pc.is_null(column, nan_is_null=True)
         missing = pc.sum(gone).as_py()
-        if missing and not drop_missing:
-            raise BadInputError(
-                f"column {name!r} has {missing} missing value{'s'[: missing > 1]}; leave such "
-                f"rows out with --drop-missing, or the column with --drop {name}, or learn from "
-                "what is missing with --missing level."
-            )
+        if missing:
+            lacking[name] = missing
         here = pc.invert(gone)
         keep = here if keep is None else pc.and_(keep, here)
+    if lacking and not drop_missing:
+        raise BadInputError(
+            f"{missing_values(lacking)} Learn from them with --missing level, leave columns out "
+            f"with --drop {','.join(lacking)}, or rows with --drop-missing (which can drop more "
+            "people of one group)."
+        )
     if not drop_missing:
         return table, ()
     complete = table.filter(keep)

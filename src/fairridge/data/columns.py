@@ -204,7 +204,8 @@ class CategoricalColumn:
         if codes.min(initial=0) >= 0:
             return self._indicators(codes)
         if (codes == -1).any():
-            raise ValueError(missing_message(self.name))
+            gone = int(np.count_nonzero(codes == -1))
+            raise MissingLevelError(missing_message({self.name: gone}))
         unseen, stands = codes == -2, self.unseen(unknown)
         if stands is None:
             raise ValueError(self.unseen_message(column, int(np.argmax(unseen))))
@@ -267,12 +268,37 @@ def encoded_piece(
     return Slab(column.reshape(-1, 1))
 
 
-def missing_message(name: str) -> str:
-    """Say that a column has missing values."""
+class MissingLevelError(ValueError):
+    """A categorical column has missing values that a model did not learn from."""
+
+
+def missing_values(counts: Mapping[str, int]) -> str:
+    """Say which columns have missing values, and how many."""
+    if len(counts) > 1:
+        named = listed(counts.items(), 10, lambda pair: f"{pair[0]!r} ({pair[1]:,})")
+        return f"Columns have missing values (NaN): {named}."
+    ((name, count),) = counts.items()
+    return f"Column {name!r} has {count:,} missing value{'s'[: count > 1]} (NaN)."
+
+
+def missing_message(counts: Mapping[str, int]) -> str:
+    """Say which columns have missing values, and what to do."""
     return (
-        f"column {name!r} contains NaN or missing values; "
-        "drop those rows or impute them before fitting."
+        f"{missing_values(counts)} Fit with missing='level' to learn from them, or impute them "
+        "first. (Dropping rows can drop more people of one group.)"
     )
+
+
+def missing_counts(table: Table, positions: Sequence[int]) -> dict[str, int]:
+    """Count missing values in those columns of a table that have any."""
+    counts: dict[str, int] = {}
+    if table.on_device:
+        return counts
+    for position in positions:
+        column = table.column(position)
+        gone = column.codes < 0 if isinstance(column, Levels) else np.isnan(column)
+        counts[table.label(position)] = int(np.count_nonzero(gone))
+    return {name: count for name, count in counts.items() if count}
 
 
 @dataclass(frozen=True)
@@ -485,7 +511,7 @@ def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
             raise ValueError(
                 f"column {names[k]!r} contains infinity; replace it by finite numbers."
             )
-        raise ValueError(missing_message(names[k]))
+        raise ValueError(missing_message({names[k]: int(np.isnan(matrix[:, k]).sum())}))
     return matrix
 
 
@@ -503,7 +529,7 @@ def _learn(
     # The first count is of missing values.
     gone, *counts = np.bincount(column.codes + 1, weight, len(column.levels) + 1).tolist()
     if not any(counts) and not (gone and missing == "level"):
-        raise ValueError(missing_message(name))
+        raise ValueError(f"Column {name!r} has no values at all; leave it out.")
     weights = dict(zip(column.levels, map(float, counts), strict=True))
     return CategoricalColumn.learn(
         name, weights, min_frequency, float(gone) if missing == "level" else None, base

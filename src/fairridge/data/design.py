@@ -25,11 +25,14 @@ from fairridge.data.columns import (
     ColumnEncoding,
     Encoding,
     Missing,
+    MissingLevelError,
     Unknown,
     base_of_sensitive,
     dense_columns,
     encode_columns,
     for_sensitive,
+    missing_counts,
+    missing_message,
     require_levels,
     unique_names,
 )
@@ -223,12 +226,22 @@ class Design:
         """
         names, n_columns, places = self._expected(X)
         where = located(X, names, n_columns, "X", estimator_name, self._sensitive_in(names))
-        predictors = self.predictors.pieces(X, [where[k] for k in places], unknown)
+        others = [where[k] for k in places]
+        if self.separate:
+            attributes, own = self._separate(X, S, estimator_name)
+        else:
+            attributes, own = X, [where[k] for k in self.positions_sensitive]
         rule = unknown if groups else for_sensitive(unknown)
-        if not self.separate:
-            places = self.positions_sensitive
-            sensitive = self.sensitive.pieces(X, [where[k] for k in places], rule)
-            return _written_out(sensitive), predictors
+        try:
+            predictors = self.predictors.pieces(X, others, unknown)
+            sensitive = self.sensitive.pieces(attributes, own, rule)
+        except MissingLevelError as error:  # of the first such column only
+            counts = missing_counts(attributes, own) | missing_counts(X, others)
+            raise ValueError(missing_message(counts)) from error
+        return sensitive if self.separate else _written_out(sensitive), predictors
+
+    def _separate(self, X: Table, S: Table | None, estimator_name: str) -> tuple[Table, list[int]]:
+        """Return S that is passed beside X, and where its columns are."""
         if S is None:
             raise ValueError(
                 f"this {estimator_name} was fitted with sensitive_features=…: pass "
@@ -241,8 +254,7 @@ class Design:
                 "pass one row of each per observation."
             )
         width = len(self.positions_sensitive)
-        where = located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
-        return self.sensitive.pieces(S, where, rule), predictors
+        return S, located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
 
     def _sensitive_in(self, names: tuple[str, ...] | None) -> list[str]:
         """Return the names of sensitive columns of X; none if S came separately."""

@@ -50,8 +50,9 @@ def require_discrete(values: Floats, pieces: Sequence[Piece], names: Sequence[st
     for piece in pieces:
         coded = isinstance(piece, Indicators)
         for k in range(0 if coded else piece.width):
-            if not np.isfinite(values[:, column + k]).all():
-                raise ValueError(missing_message(names[start + k]))
+            gone = int(np.count_nonzero(~np.isfinite(values[:, column + k])))
+            if gone:
+                raise ValueError(missing_message({names[start + k]: gone}))
             distinct = len(np.unique(values[:, column + k]))
             if distinct > MAX_CATEGORIES:
                 raise ValueError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -313,6 +314,8 @@ def _array_column(values: NDArray[Any], name: str) -> Column:
         return levels_of_values(values.tolist())
     if values.dtype.kind in "US":
         return levels_of_values(values.astype(str).tolist())
+    if values.dtype.kind == "M":
+        raise ValueError(_date_message(name, None))
     if values.dtype.kind != "O":
         raise ValueError(
             f"column {name!r} has type {values.dtype}; convert it to numbers, booleans or strings."
@@ -329,7 +332,23 @@ def _mixed_column(values: list[Any], name: str) -> Column:
             return levels_of_values(values)
         raise ValueError(f"column {name!r} mixes strings and other values; make it one type.")
     filled = [np.nan if gone else value for value, gone in zip(values, missing, strict=True)]
+    if any(isinstance(value, date) for value in filled):
+        raise ValueError(_date_message(name, None))
     return _as_numbers(filled, f"column {name!r}")
+
+
+def _date_message(name: str, series: nw.Series[Any] | None) -> str:
+    """Say how to make days since 1970 of dates, which is what the command line makes of them."""
+    library = None if series is None else series.implementation
+    days = f"(pandas.to_datetime(X[{name!r}]) - pandas.Timestamp('1970-01-01')).dt.days"
+    if library is nw.Implementation.POLARS:
+        days = f"X[{name!r}].dt.epoch('d')"
+    elif library is nw.Implementation.PYARROW:
+        days = f"X[{name!r}].cast('date32').cast('int32')"
+    elif series is not None and getattr(series.dtype, "time_zone", None):
+        local = f"X[{name!r}].dt.tz_localize(None)"
+        days = f"({local} - pandas.Timestamp('1970-01-01')).dt.days"
+    return f"Column {name!r} holds dates. Make numbers of them, such as days since 1970: {days}."
 
 
 def _as_numbers(values: list[Any], what: str) -> Floats:
@@ -371,6 +390,8 @@ def _series_column(series: Any, name: str) -> Column:
         return (series.cast(nw.Float64) if as_float else series).to_numpy()
     if isinstance(dtype, nw.Object):
         return _mixed_column(series.to_list(), name)
+    if isinstance(dtype, nw.Date | nw.Datetime):
+        raise ValueError(_date_message(name, series))
     raise ValueError(
         f"column {name!r} has type {dtype}; convert it to numbers, booleans or strings."
     )
@@ -681,9 +702,7 @@ def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(No
     if vector.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {argument} must hold real numbers.")
     if vector.dtype.kind in "USTMm":
-        raise ValueError(
-            f"{argument} must hold numbers, not values such as {np.asarray(vector[0]).item()!r}."
-        )
+        raise ValueError(_not_numbers(argument, np.asarray(vector[0]).item()))
     if vector.dtype.kind == "O":
         vector = _numbers_of_objects(vector, argument)
     vector = np.asarray(vector, dtype=np.float64)
@@ -740,6 +759,17 @@ def require_usual_size(weight: Floats, argument: str) -> None:
 
 def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
     values = [np.nan if is_missing(value) else value for value in vector.tolist()]
-    if any(isinstance(value, str) for value in values):
-        raise ValueError(f"Unknown label type: {argument} must hold numbers, not strings.")
+    text = next((value for value in values if isinstance(value, str)), None)
+    if text is not None:
+        raise ValueError(_not_numbers(argument, text))
     return _as_numbers(values, argument)
+
+
+def _not_numbers(argument: str, value: Any) -> str:
+    """Say that a vector holds text or dates; text in a response is classes."""
+    if argument == "y" and isinstance(value, str):
+        return (
+            f"y holds text such as {value!r}, and this model predicts numbers. For classes use "
+            "FairRidgeClassifier or FairStackingClassifier."
+        )
+    return f"{argument} must hold numbers, not values such as {value!r}."

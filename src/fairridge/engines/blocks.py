@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from fairridge._typing import Booleans, Floats
 from fairridge.data import Indicators, Piece, Slab, SparseSlab
+from fairridge.data.columns import missing_message
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -280,26 +281,25 @@ def require_squares(squares: Floats, names: Sequence[str], column: Callable[[int
     column : callable
         Returns the numbers of one of them.
     """
-    for k in np.flatnonzero(~np.isfinite(squares) | (squares < SMALLEST_SQUARES)).tolist():
-        values = column(k)
-        if not np.isfinite(squares[k]):
-            raise ValueError(not_finite_message(names[k], values))
-        if np.ptp(values) > 0.0:
-            raise ValueError(
-                f"Input column {names[k]!r} holds numbers too small to square; rescale it."
-            )
+    beyond = np.flatnonzero(~np.isfinite(squares)).tolist()
+    if beyond:
+        raise ValueError(not_finite_message((names[k], column(k)) for k in beyond))
+    for k in np.flatnonzero(squares < SMALLEST_SQUARES).tolist():
+        if np.ptp(column(k)) > 0.0:
+            raise ValueError(f"Column {names[k]!r} holds numbers too small to square; rescale it.")
 
 
-def not_finite_message(name: str, values: Floats) -> str:
-    """Say what is wrong with a column whose sum of squares is not finite."""
-    if np.isnan(values).any():
-        return (
-            f"Input column {name!r} contains NaN or missing values; "
-            "drop those rows or impute them first."
-        )
-    if np.isinf(values).any():
-        return f"Input column {name!r} contains infinity; replace it by finite numbers."
-    return f"Input column {name!r} holds numbers too large to square; rescale it."
+def not_finite_message(columns: Iterable[tuple[str, Floats]]) -> str:
+    """Say what is wrong with columns whose sums of squares are not finite."""
+    missing, others = {}, []
+    for name, values in columns:
+        if gone := int(np.isnan(values).sum()):
+            missing[name] = gone
+        elif np.isinf(values).any():
+            others.append(f"Column {name!r} contains infinity; replace it by finite numbers.")
+        else:
+            others.append(f"Column {name!r} holds numbers too large to square; rescale it.")
+    return missing_message(missing) if missing else others[0]
 
 
 def triangular_factor(matrix: Floats) -> Floats:

@@ -198,6 +198,8 @@ class DeviceEngine:
                 self._shift = self._typical_row
                 gram = self._gram_about(self._shift)
             names = (*self.names, *(["y"] * self.rows.n_targets))
+            if np.isnan(np.diag(gram)[1 + len(self.names) :]).any():
+                raise ValueError("Input y contains NaN or missing values; drop those rows first.")
             require_squares(np.diag(gram)[1:], names, self._column)
             self._gram = gram
         return Moments.from_raw(self.n_rows, self._gram, self._about)

@@ -580,10 +580,10 @@ def _on_device(
 
 
 def _raise_not_finite(pieces: tuple[Piece, ...], names: tuple[str, ...], n_rows: int) -> None:
-    for k, name in enumerate(names):
-        values = dense(pieces, n_rows, only=k)
-        if not np.isfinite(values).all():
-            raise ValueError(not_finite_message(name, values))
+    columns = ((name, dense(pieces, n_rows, only=k)) for k, name in enumerate(names))
+    bad = [(name, values) for name, values in columns if not np.isfinite(values).all()]
+    if bad:
+        raise ValueError(not_finite_message(bad))
     raise ValueError("predictions overflow: the columns hold numbers far from those of the fit.")
 
 

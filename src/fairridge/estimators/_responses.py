@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 from fairridge._typing import Floats
+from fairridge._warnings import warn_user
 from fairridge.arguments import check_number
 from fairridge.data import Table, as_native, is_missing, numeric_vector
 from fairridge.data.classes import by_code
 from fairridge.data.table import labels, values_of
 from fairridge.engines import Engine
+from fairridge.exceptions import DataWarning
 from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.families.base import ClassWeights, with_class_weights
 from fairridge.metrics.favorable import find_label
@@ -168,6 +170,7 @@ class Classes:
 
     def _in_order(self, classes: NDArray[Any]) -> NDArray[Any]:
         """Return sorted classes by code."""
+        _ask_about_alike(classes.tolist())
         if self.positive is None:
             return classes
         known = ", ".join(map(repr, classes.tolist()))
@@ -209,6 +212,21 @@ class Classes:
                 "link='logit'."
             )
         return Multinomial(len(classes), weights)
+
+
+def _ask_about_alike(classes: list[Any]) -> None:
+    """Warn of classes that differ in case or spaces only."""
+    alike: dict[str, list[str]] = {}
+    for label in classes:
+        if isinstance(label, str):
+            alike.setdefault("".join(label.casefold().split()), []).append(label)
+    for labels_ in alike.values():
+        if len(labels_) > 1:
+            warn_user(
+                f"y has the classes {' and '.join(map(repr, labels_))}: are they one? If so, "
+                "write them alike, as y.str.strip().str.lower() does.",
+                DataWarning,
+            )
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def _telling(
             learned = isinstance(column.encoding, FilledColumn)
             known = values[~np.isnan(values.astype(np.float64))] if learned else values
             if not np.isfinite(known).all():
-                raise ValueError(not_finite_message(column.name, known))
+                raise ValueError(not_finite_message([(column.name, known)]))
         if column.sensitive or column.name in predictors:
             columns[column.sensitive][column.name] = values
     weight = weights(sample_weight, table.shape[0])

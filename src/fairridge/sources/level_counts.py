@@ -273,7 +273,7 @@ def _counted(name: str, column: Any, keep: Any, weight: Any) -> dict[Any, float]
         raise ValueError(f"column {name!r} holds numbers here and levels elsewhere.")
     codes = column.codes[keep]
     if (codes < 0).any():
-        raise ValueError(missing_message(name))
+        raise ValueError(missing_message({name: int(np.count_nonzero(codes < 0))}))
     counts = np.bincount(codes, weights=weight, minlength=len(column.levels)).astype(np.float64)
     return dict(zip(column.levels, counts.tolist(), strict=True))
 
