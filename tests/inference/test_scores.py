@@ -9,7 +9,13 @@ from scipy import stats
 from fairridge.fairness import MeanParity, StatisticalParity
 from fairridge.families import Binomial, Gaussian, Multinomial
 from fairridge.inference import certify
-from fairridge.inference.scores import ExplainedScores, explained_linear, explained_scores
+from fairridge.inference.scores import (
+    ExplainedScores,
+    _chi_squares,
+    _random_numbers,
+    explained_linear,
+    explained_scores,
+)
 from fairridge.penalties import Ridge
 
 from .problems import draw, problem_of
@@ -79,6 +85,14 @@ def test_a_fair_model_has_the_quantile_of_chi_squared():
     assert 500 * one.quantile(0.9) == pytest.approx(stats.chi2.ppf(0.9, 3), rel=0.03)
     few = replace(one, degrees=9.0)
     assert 500 * few.quantile(0.9) == pytest.approx(3 * stats.f.ppf(0.9, 3, 9), rel=0.04)
+
+
+@pytest.mark.parametrize("degrees", [1.0, 2.5, 30.0, 1e6])
+def test_quantiles_of_chi_squared_are_interpolated_to_seven_digits(degrees):
+    _, positions = _random_numbers(3)
+    found = _chi_squares(positions, degrees)
+    exact = stats.chi2.ppf(stats.norm.cdf(positions), degrees)
+    np.testing.assert_allclose(found, exact, rtol=5e-7)
 
 
 def test_errors_across_b_count_by_how_far_the_model_follows_its_rows():

@@ -39,7 +39,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.interpolate import CubicSpline
+from scipy.special import gammaincinv, ndtr, ndtri
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
@@ -50,6 +51,8 @@ from fairridge.solvers.spectrum import whitening
 # A row that is a group by itself has leverage 1, and no information on its residual.
 MIN_RESIDUAL_LEVERAGE = 1e-6
 N_DRAWS = 4000
+# Between which quantiles of χ² are interpolated, to seven digits.
+CHI_SQUARE_POINTS = 65
 # Of exp(d) and exp(g), which must not overflow.
 LARGEST_EXPONENT = 100.0
 
@@ -85,12 +88,12 @@ class ExplainedScores:
         """Return the quantile of ω* in populations that the rows may have come from."""
         if self.other <= 0.0:
             return self.odds
-        normal, uniform = _random_numbers(len(self.covariance))
+        normal, position = _random_numbers(len(self.covariance))
         sizes, vectors = np.linalg.eigh(self.covariance)
         # The symmetric root, which does not depend on the signs of eigenvectors.
         errors = normal @ (vectors * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T)
         if np.isfinite(self.degrees):
-            errors *= np.sqrt(self.degrees / chi2.ppf(uniform, self.degrees))[:, None]
+            errors *= np.sqrt(self.degrees / _chi_squares(position, self.degrees))[:, None]
         e, d, g = errors[:, :-2], errors[:, -2], errors[:, -1]
         center = self.coefficients + self.optimism
         along = (center + e) @ self.direction
@@ -109,9 +112,16 @@ def share_of(odds: float) -> float:
 
 @cache
 def _random_numbers(width: int) -> tuple[Floats, Floats]:
-    """Return normal and uniform numbers, the same for all models: their limits are then smooth."""
+    """Return normal numbers, the same for all models: their limits are then smooth."""
     rng = np.random.default_rng(0)
-    return rng.standard_normal((N_DRAWS, width)), rng.random(N_DRAWS)
+    return rng.standard_normal((N_DRAWS, width)), ndtri(rng.random(N_DRAWS))
+
+
+def _chi_squares(positions: Floats, degrees: float) -> Floats:
+    """Return the quantiles of χ² where those of the normal distribution are known."""
+    at = np.linspace(positions.min(), positions.max(), CHI_SQUARE_POINTS)
+    logarithms = np.log(2.0 * gammaincinv(degrees / 2.0, ndtr(at)))
+    return np.asarray(np.exp(CubicSpline(at, logarithms)(positions)))
 
 
 @dataclass(frozen=True)
