@@ -1,7 +1,5 @@
 """One view of frames and arrays."""
 
-from datetime import date
-
 import numpy as np
 import pandas as pd
 import polars as pl

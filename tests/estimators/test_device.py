@@ -321,7 +321,7 @@ def test_refusals_say_what_to_do(library, rows):
     fitted = FairRidgeRegressor(sensitive=[1, 2]).fit(X, y)
     with pytest.raises(ValueError, match="has 5 features"):
         fitted.predict(library.asarray(Z[:, :5]))
-    with pytest.raises(ValueError, match="contains NaN"):
+    with pytest.raises(ValueError, match="Columns have missing values"):
         fitted.predict(library.asarray(np.full((2, 6), np.nan)))
 
 
