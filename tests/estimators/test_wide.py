@@ -20,8 +20,9 @@ from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
 from fairridge.families import NegativeBinomial
 from fairridge.models.spaces import plain_space
-from fairridge.search import GaussianProblem, GLMProblem, ModelSettings
-from fairridge.search.gaussian import RidgeOnSensitive
+from fairridge.search import ModelSettings
+from fairridge.search.gaussian import GaussianProblem, RidgeOnSensitive
+from fairridge.search.glm import GLMProblem
 from fairridge.search.setup import penalized_glm, resolve_penalty
 from tests.zoo import model_of
 

@@ -6,8 +6,7 @@ import pytest
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.fairness.equality_of_opportunity import response_variance
-from fairridge.models import factorize, fair_basis
-from fairridge.models.basis import _condition_of_triangle
+from fairridge.models.basis import _condition_of_triangle, factorize, fair_basis
 from fairridge.models.spaces import Coordinates
 
 

@@ -9,8 +9,7 @@ from scipy import sparse
 from fairridge.data import Rows, Slab, SparseSlab
 from fairridge.data.rows import sparse_pieces
 from fairridge.engines import MemoryEngine
-from fairridge.models.spaces.newton_direction import SparseModel
-from fairridge.models.spaces.sparse import sparse_features
+from fairridge.models.spaces.sparse import SparseModel, sparse_features
 
 N, P = 40, 9
 

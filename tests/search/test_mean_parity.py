@@ -9,7 +9,8 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
 from fairridge.fairness import MeanParity
 from fairridge.penalties import Ridge
-from fairridge.search import MeanParityProblem, ModelSettings, set_up
+from fairridge.search import ModelSettings, set_up
+from fairridge.search.means import MeanParityProblem
 from tests.zoo import r_squared
 
 COLUMNS = {"group": [0, 1], "age": [2]}

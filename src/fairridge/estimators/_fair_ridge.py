@@ -575,7 +575,8 @@ class FairRidge(LinearModel):
         if self.separation == "error" and may_separate(engine, response.family, settings):
             refuse_decided(separated_levels(engine, response.family), training.design)
         problem = set_up(engine, response.family, traits.definition, settings)
-        ignored = problem.isolated_columns
+        # Columns of isolated levels are constant, or collinear, without their rows.
+        ignored = frozenset() if problem.isolation is None else problem.isolation.columns
         check_columns(problem.basis, training, traits, ignored)
         if self.blind and settings.predictor_penalty == 0.0:
             _, dependent = problem.space.dependent

@@ -1,11 +1,7 @@
 """A model on given rows, in small matrices: its factor, its basis, one fit."""
 
-from fairridge.models.basis import FairBasis, factorize, fair_basis
-from fairridge.models.fit import (
-    Fit,
-    PredictedModels,
-    Separation,
-)
+from fairridge.models.basis import FairBasis, factorize
+from fairridge.models.fit import Fit, PredictedModels, Separation
 from fairridge.models.isolation import (
     Isolation,
     SeparatedLevel,
@@ -22,6 +18,5 @@ __all__ = [
     "Separation",
     "drop_separated",
     "factorize",
-    "fair_basis",
     "separated_levels",
 ]

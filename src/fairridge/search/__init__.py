@@ -1,9 +1,7 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
 from fairridge.search.contract import Usage, of_parts, require_inputs
-from fairridge.search.gaussian import GaussianProblem
-from fairridge.search.glm import GLMProblem
-from fairridge.search.means import MeanParityProblem, worst_status
+from fairridge.search.means import worst_status
 from fairridge.search.penalized_glm import SEPARATION_RIDGE
 from fairridge.search.problem import (
     Choice,
@@ -19,10 +17,7 @@ from fairridge.search.setup import may_separate, set_up
 __all__ = [
     "SEPARATION_RIDGE",
     "Choice",
-    "GLMProblem",
-    "GaussianProblem",
     "LeastSquares",
-    "MeanParityProblem",
     "ModelSettings",
     "PenalizedProblem",
     "Problem",

@@ -27,7 +27,6 @@ from fairridge._typing import Floats
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import Choice, lambda_grid
 from fairridge.solvers import Point, minimize
-from fairridge.solvers.extrapolation import extrapolation_along
 from fairridge.solvers.newton import HESSIAN_COST, LocalModel, Step
 from fairridge.solvers.spectrum import CURVATURE_TOLERANCE
 
@@ -38,8 +37,8 @@ TO_COEFFICIENTS = np.linalg.inv(chebvander(2.0 * NODES - 1.0, 12))
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
 # step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
 LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
-# Bounds from which the next one is extrapolated.
-MILESTONES = 4
+# Bounds from which the next one is extrapolated, and by how much their errors may grow.
+MILESTONES, MAGNIFIED = 4, 100.0
 # Penalty, in typical ones, beyond which what it penalizes counts as held: the objective would
 # see nothing else.
 STIFF = 100.0
@@ -89,9 +88,9 @@ class BoundSearch(ABC):
         return self.glm.is_flat(point)
 
     @property
-    @abstractmethod
     def typical(self) -> float:
         """The λ at which penalty and curvature balance at the null model."""
+        return self.glm.typical
 
     @property
     @abstractmethod
@@ -388,3 +387,34 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
         return sum_ - place * further
 
     return float(lambda_at(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15)))
+
+
+# --------------------------------------------------------------- paths of many bounds
+
+
+def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
+    """Return weights of the last values and of their slopes, for the polynomial with both.
+
+    That is Hermite's. As many values are used as magnify errors little, and one at least.
+
+    Parameters
+    ----------
+    places : ndarray of shape (k,)
+        Where the values are; all different.
+    to : float
+        Where to evaluate the polynomial.
+    """
+    for first in range(len(places)):
+        x = places[first:]
+        each, slopes = _lagrange(x, to)
+        weights: Floats = (1.0 - 2.0 * (to - x) * slopes) * each**2
+        if np.abs(weights).sum() <= MAGNIFIED:
+            break
+    return weights, (to - x) * each**2
+
+
+def _lagrange(x: Floats, to: float) -> tuple[Floats, Floats]:
+    """Return polynomials that are 1 at one place and 0 at the others, and their slopes there."""
+    same = np.eye(len(x), dtype=bool)
+    gaps, above = np.where(same, 1.0, x[:, None] - x), np.where(same, 1.0, to - x)
+    return (above / gaps).prod(axis=1), np.where(same, 0.0, 1.0 / gaps).sum(axis=1)

@@ -123,10 +123,10 @@ class RidgeOnSensitive:
             )
             for k in range(len(lambda_))
         ]
-        if len(fits) > 1:  # of all at once, in a fraction of the time
-            other = float(np.sum(basis.predictor_variance(self.beta)))
-            for fit, own in zip(fits, basis.sensitive_variance(alphas).tolist(), strict=True):
-                fit.remember(sensitive_variance=own, predictor_variance=other)
+        # Of all at once, in a fraction of the time.
+        other = float(np.sum(basis.predictor_variance(self.beta)))
+        for fit, own in zip(fits, basis.sensitive_variance(alphas).tolist(), strict=True):
+            fit.remember(sensitive_variance=own, predictor_variance=other)
         return fits
 
     @property

@@ -17,7 +17,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.fairness import Definition, is_variance_share
 from fairridge.families.sums import any_arrays
-from fairridge.models import FairBasis, Fit, Isolation, PredictedModels
+from fairridge.models import Fit, Isolation, PredictedModels
 from fairridge.models.spaces import plain_space
 from fairridge.search.driver import BoundSearch, Found, Predicted
 from fairridge.search.penalized_glm import PenalizedGLM
@@ -54,11 +54,6 @@ class QuadraticSearch(BoundSearch):
     def on(self, sample: PenalizedGLM) -> QuadraticSearch:
         """Return the same search on other rows."""
         return QuadraticSearch(sample, self._values, with_deviances=self._with_deviances)
-
-    @property
-    def typical(self) -> float:
-        """The λ at which penalty and curvature balance at the null model."""
-        return self.glm.typical
 
     @cached_property
     def _kept(self) -> Floats:
@@ -209,11 +204,6 @@ class GLMProblem(PenalizedProblem):
         self._fits: dict[float, Fit] = {}
         self._is_reference = False
 
-    @property
-    def _basis(self) -> FairBasis:
-        """S and U as the space has them."""
-        return self.space.basis
-
     # Features of other rows are others, so that no coefficient of theirs means anything here.
 
     def warm_start(self) -> Floats | None:
@@ -260,7 +250,7 @@ class GLMProblem(PenalizedProblem):
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only, on all rows."""
         known = None if self.isolation is None else self.isolation.null_deviance(self.family)
-        return self._of_all_rows.null_deviance if known is None else known
+        return self._of_all_rows.null.deviance if known is None else known
 
     @cached_property
     def _of_all_rows(self) -> PenalizedGLM:
@@ -294,7 +284,7 @@ class GLMProblem(PenalizedProblem):
         coordinates = self.glm.coordinates
         theta = self.family.to_class_coefficients(coordinates.by_predictor(point.theta))
         level, alpha, beta = coordinates.split(theta)
-        intercept: Any = level - alpha @ self._basis.center_sensitive
+        intercept: Any = level - alpha @ self.glm.basis.center_sensitive
         if len(theta) == 1:
             alpha, beta, intercept = alpha[0], beta[0], float(intercept[0])
         return Fit(
@@ -304,7 +294,7 @@ class GLMProblem(PenalizedProblem):
             intercept=intercept,
             deviance=point.deviance,
             family=self.family,
-            basis=self._basis,
+            basis=self.glm.basis,
             engine=self.engine,
             unconstrained=self.unconstrained,
             separation=glm.separation_at(point),
@@ -325,11 +315,15 @@ class GLMProblem(PenalizedProblem):
     @property
     def _is_penalized(self) -> bool:
         """Whether there is anything that λ penalizes."""
-        return bool(self._basis.sensitive.rank and self.glm.coordinates.of_sensitive.size)
+        return bool(self.glm.basis.sensitive.rank and self.glm.coordinates.of_sensitive.size)
 
     def _floor(self) -> float:
         """Return the unfairness that no finite λ goes below."""
-        return self.glm.floor()
+        if self.space.uses_sensitive or self._has_others:
+            return 0.0  # at which α = 0, whatever the gradient
+        # Of the model with an intercept, and with controls, only.
+        gradient = self.glm.solved(np.inf)[1].gradient
+        return self.space.floor(gradient[self.glm.coordinates.of_sensitive])
 
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for bounds that some finite λ, or α = 0, meets."""

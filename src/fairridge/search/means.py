@@ -2,14 +2,19 @@
 
 All of them are balanced: their means have the totals of the response. Means bend, so that
 a bound can have several minima, and minima can jump over a bound as λ grows.
+
+A bound that the search from the null model has not reached is searched for from another start,
+the minimum under a given λ. If that fails, too, minima are followed from the fair side as λ
+falls. If they jump over the bound, no minimum has the share r, and the bound is met with what is
+left of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,15 +24,20 @@ from fairridge.fairness import Definition
 from fairridge.fairness.means import form_of
 from fairridge.models import Fit, Isolation
 from fairridge.search.driver import Found
-from fairridge.search.fair_side import LARGEST, FairSide
 from fairridge.search.glm import SAME, GLMProblem
 from fairridge.search.mean_search import BoundedMeans, BoundsOfAttributes, MeanSearch, bounded_means
-from fairridge.search.penalized_glm import PenalizedGLM
+from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import BOUND_TOLERANCES, AttributeShare, Choice, Solution, Status
 from fairridge.solvers import Point, minimize
 
 # Relative rounding error of a share: sums in another order give another last digit.
 ROUNDING_OF_SHARES = 1e-13
+# λ, in typical ones, whose minimum is another start.
+RESTART = 1.0
+# The first λ of a way, the factor to the next, and the largest; the least is its inverse.
+FIRST, FACTOR, LARGEST = 15.0, 5.0, 1e6
+# How often the λ between a share that is too large and one that is not is halved, in logarithms.
+BISECTIONS = 8
 TOO_LARGE = (
     "predicted means are larger than the largest number, or exposures differ so much that one row "
     "has all the weight: what S explains of means is not known. Offsets add to the linear "
@@ -58,7 +68,7 @@ class MeanParityProblem(GLMProblem):
         if self.space.compressed:
             return None
         raw = self.glm.coordinates.raw(self.point(0.0).theta)
-        raw[:, 0] -= raw[:, 1:] @ self._basis.center
+        raw[:, 0] -= raw[:, 1:] @ self.glm.basis.center
         return raw
 
     def resume(self, lambda_: float, raw: Floats) -> None:
@@ -66,7 +76,7 @@ class MeanParityProblem(GLMProblem):
         if self.space.compressed:
             return
         moved = raw.copy()
-        moved[:, 0] += raw[:, 1:] @ self._basis.center
+        moved[:, 0] += raw[:, 1:] @ self.glm.basis.center
         theta = self.glm.coordinates.theta(moved)
         for search in self._searches():
             found = search.at_penalty(lambda_, search.evaluated(search.null, theta, 2, None))
@@ -107,13 +117,13 @@ class MeanParityProblem(GLMProblem):
     @cached_property
     def _elsewhere(self) -> Floats:
         """What totals of rows that the model is fitted without will exceed those observed by."""
-        observed = self._basis.weight * self._basis.center_targets
+        observed = self.glm.basis.weight * self.glm.basis.center_targets
         if self.isolation is None:
             return 0.0 * observed
         weights = self._means.class_weights or np.ones(self.family.n_predictors + 1)
-        excess = self.isolation.excess(self._basis, np.asarray(weights))
+        excess = self.isolation.excess(self.glm.basis, np.asarray(weights))
         # Rows that are kept make up for it, unless that would take most of their total.
-        rest = np.inf if self.family.link == "log" else self._basis.weight - observed
+        rest = np.inf if self.family.link == "log" else self.glm.basis.weight - observed
         small = np.abs(excess) < 0.5 * np.minimum(observed, rest)
         return excess if small.all() else 0.0 * excess
 
@@ -194,13 +204,11 @@ class MeanParityProblem(GLMProblem):
         with np.errstate(over="ignore", invalid="ignore"):  # a trial point may lie anywhere
             for r in sorted(set(bounds.tolist()) - {1.0}):
                 stricter = chosen.get(max((x for x in chosen if x < r), default=2.0))
-                inactive = stricter is Choice.UNCONSTRAINED or self._is_free_enough(r)
+                # A model without a bound that is known may meet this one.
+                known = 0.0 in self._points and self._is_met_freely(r)
+                inactive = stricter is Choice.UNCONSTRAINED or known
                 chosen[r] = Choice.UNCONSTRAINED if inactive else self._chosen(r, stricter)
         return [chosen[r] for r in bounds.tolist()]
-
-    def _is_free_enough(self, r: float) -> bool:
-        """Whether the model without a bound is known, and meets this one but for rounding."""
-        return 0.0 in self._points and self._is_met_freely(r)
 
     def _is_met_freely(self, r: float) -> bool:
         """Whether the model without a bound meets this one but for rounding."""
@@ -220,8 +228,10 @@ class MeanParityProblem(GLMProblem):
         # A bound that hardly binds here may not bind at another minimum of the deviance.
         if 0.0 < found.lambda_ < search.typical and self._is_met_freely(r):
             return Choice.UNCONSTRAINED
-        if stricter is not None and stricter.met and self._is_worse(choice, stricter):
-            return replace(stricter, status="jumped")
+        if stricter is not None and stricter.met:
+            ours, theirs = self.fit(choice.lambda_).deviance, self.fit(stricter.lambda_).deviance
+            if ours > theirs + SAME * abs(theirs):
+                return replace(stricter, status="jumped")
         return choice
 
     def _reached(self, search: MeanSearch, r: float) -> Found:
@@ -264,10 +274,6 @@ class MeanParityProblem(GLMProblem):
         """Whether S explains all of the means of any model but a constant: S is all there is."""
         alone = not (self._has_others or self.space.controls or self.settings.blind)
         return alone and self._search.null.beside.variance == 0.0
-
-    def _is_worse(self, choice: Choice, stricter: Choice) -> bool:
-        ours, theirs = self.fit(choice.lambda_).deviance, self.fit(stricter.lambda_).deviance
-        return ours > theirs + SAME * abs(theirs)
 
     def _kept(self, r: float, found: Found) -> Choice:
         """Keep a model that was found together with its λ."""
@@ -346,6 +352,76 @@ class MeanParityProblem(GLMProblem):
         alone = choice.met and len(means.forms[0].map) == len(self._bounded.forms[0].map)
         return np.full(len(limits), fit.lambda_), fit, alone
 
+
+# ---------------------------------------------------------------- from the fair side
+
+
+class Side(NamedTuple):
+    """A minimum on the way."""
+
+    lambda_: float
+    point: Point
+
+    @property
+    def share(self) -> float:
+        """What S explains of its means."""
+        at = self.point.beside
+        return float(at.explained @ at.explained) / at.variance if at.variance > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class FairSide:
+    """The search for one bound."""
+
+    search: MeanSearch
+    r: float
+
+    def restarted(self) -> Found | None:
+        """Return what another start than the null model leads to."""
+        side = self._at(RESTART * self.search.typical, self.search.null)
+        if side.point.separated:
+            return Found(side.lambda_, side.point)
+        return self.search.to_bound(self.r, side.point) if side.point.converged else None
+
+    def found(self) -> Found | None:
+        """Return the model at the bound, or the last one before minima jump over it.
+
+        None if no λ meets the bound. A model that has lost its curvature is returned as it is.
+        """
+        largest = LARGEST * self.search.typical
+        fair = free = self._at(FIRST * self.search.typical, self.search.null)
+        while fair.share > self.r and fair.lambda_ < largest:
+            free, fair = fair, self._at(FACTOR * fair.lambda_, fair.point)
+        if fair.share > self.r:  # means that shrink to constants may have a share with a limit
+            return None
+        while free.share <= self.r and free.lambda_ > self.search.typical / LARGEST:
+            fair, free = free, self._at(free.lambda_ / FACTOR, free.point)
+        for side in (fair, free):
+            if side.point.separated:
+                return Found(side.lambda_, side.point)
+        if free.share <= self.r:  # a minimum of its own, which no λ leads away from
+            return Found(free.lambda_, self.search.at_penalty(free.lambda_, free.point))
+        return self._between(fair, free)
+
+    def _between(self, fair: Side, free: Side) -> Found:
+        """Search between a model that meets the bound and one that does not."""
+        for attempt in range(BISECTIONS):
+            for side in (fair, free) if attempt == 0 else (fair,):
+                found = self.search.to_bound(self.r, side.point)
+                # The same branch of minima, and not one far away.
+                if found is not None and fair.lambda_ >= found.lambda_ >= free.lambda_:
+                    return found
+            middle = self._at(float(np.sqrt(fair.lambda_ * free.lambda_)), fair.point)
+            fair, free = (middle, free) if middle.share <= self.r else (fair, middle)
+        return Found(fair.lambda_, self.search.at_penalty(fair.lambda_, fair.point))
+
+    def _at(self, lambda_: float, start: Point) -> Side:
+        point = self.search.at_penalty(lambda_, start, ROUGH_TOLERANCE, ROUGH_PASSES)
+        # Shares of small means are no guess: a short pass measures those after the last step.
+        return Side(lambda_, self.search.evaluated(point, point.theta, 1, None))
+
+
+# ------------------------------------------------------------- bounds of attributes
 
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge.families import Family
 from fairridge.models import Separation
 from fairridge.models.spaces import Coordinates, Space
@@ -108,28 +108,20 @@ class PenalizedGLM:
         vars(ridged).update(start=self.start, coordinates=self.coordinates)
         return ridged
 
-    def free_at(self, lambda_: float) -> Integers:
-        """Return the coordinates that may move at a λ: at λ = ∞ those of S are zero."""
-        held = self.coordinates.of_sensitive if np.isinf(lambda_) else np.zeros(0, dtype=np.intp)
-        return np.delete(np.arange(self.coordinates.size, dtype=np.intp), held)
-
-    def _l1_at(self, lambda_: float) -> Floats:
-        """Return the weights of absolute values."""
-        l1 = np.zeros(self.coordinates.size)
-        if self.penalty.l1 > 0.0 and np.isfinite(lambda_):
-            l1[self.coordinates.of_sensitive] = 2.0 * lambda_ * self.penalty.l1
-        return l1
-
     def objective(self, lambda_: float) -> Objective:
         """Return the penalized deviance at a λ; at λ = ∞ α is held at zero instead."""
-        quadratic = self.fixed
-        if 0.0 < lambda_ < np.inf:
+        quadratic, l1 = self.fixed, np.zeros(self.coordinates.size)
+        free, of_sensitive = np.arange(len(l1), dtype=np.intp), self.coordinates.of_sensitive
+        if np.isinf(lambda_):
+            free = np.delete(free, of_sensitive)
+        elif lambda_ > 0.0:
             quadratic = quadratic + lambda_ * self.penalized
+            l1[of_sensitive] = 2.0 * lambda_ * self.penalty.l1
         return Objective(
             self._evaluate,
             quadratic,
-            self._l1_at(lambda_),
-            self.free_at(lambda_),
+            l1,
+            free,
             self.typical_curvature,
             unit=self.unit,
             nearby=None if self.sample is None else self.nearby_hessian,
@@ -283,19 +275,6 @@ class PenalizedGLM:
             return start  # it has the mean response, unless there is an offset
         objective = replace(self.objective(np.inf), free=levels, nearby=None)
         return minimize(objective, start, self.max_iter)[0]
-
-    @property
-    def null_deviance(self) -> float:
-        """Deviance of the model with an intercept only."""
-        return self.null.deviance
-
-    def floor(self) -> float:
-        """Return the unfairness that no finite λ goes below."""
-        if self.space.uses_sensitive or self.coordinates.predictors.shape[1]:
-            return 0.0  # at which α = 0, whatever the gradient
-        # Of the model with an intercept, and with controls, only.
-        gradient = self.solved(np.inf)[1].gradient
-        return self.space.floor(gradient[self.coordinates.of_sensitive])
 
     def point(self, lambda_: float) -> Point:
         """Return the minimum at a λ."""

@@ -138,11 +138,6 @@ class Problem(ABC):
         """S and U in small matrices, as models are reported."""
         return self.space.reported
 
-    @property
-    def isolated_columns(self) -> frozenset[int]:
-        """Encoded columns of X that are constant, or collinear, without isolated rows."""
-        return frozenset() if self.isolation is None else self.isolation.columns
-
     @abstractmethod
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound."""

@@ -12,7 +12,7 @@ from fairridge._typing import Floats
 from fairridge.fairness import Definition
 from fairridge.models import Fit
 from fairridge.models.spaces import Space, SparseFeatures
-from fairridge.models.spaces.newton_direction import SparseModel, relative_length
+from fairridge.models.spaces.sparse import SparseModel, relative_length
 from fairridge.search.problem import Choice, PenalizedProblem, Solution
 from fairridge.solvers.spectrum import COLLINEARITY_TOLERANCE
 

@@ -272,11 +272,6 @@ class Objective:
         """Whether there is a quadratic penalty, which with many columns takes time to multiply."""
         return bool(self.quadratic.any())
 
-    @cached_property
-    def _has_kinks(self) -> bool:
-        """Whether absolute values are penalized."""
-        return bool(self.l1.any())
-
     def slope(self, point: Point) -> Floats:
         """Return the gradient of deviance and quadratic penalty."""
         if not self._is_penalized:
@@ -293,7 +288,7 @@ class Objective:
         """Return Newton's step and the decrease it promises."""
         free, slope = self.free, self.slope(point)
         H, change = self.bent(point, damping), np.zeros_like(point.theta)
-        if not self._has_kinks:
+        if not self.l1.any():
             change[free] = solve_definite(H, -slope[free])
             return Step(change, -float(slope @ change))
         change[free] = proximal_step(H, slope[free], point.theta[free], self.l1[free])

@@ -160,7 +160,7 @@ def spectrum_of(
         P, values, A = _rescaled(P, scaled, At[rank:].T, unit / scale)
     size = lengths(scaled)
     A[size <= LENGTH_TOLERANCE * size.max()] = 0.0  # else they have rounding errors of the others
-    return Spectrum(values**2, A, scale, _dependent(scaled, rank)), P, N
+    return Spectrum(values**2, A, scale, dependent_columns([scaled], k, rank)), P, N
 
 
 def _from_squares(root: Floats) -> tuple[Floats, Floats, Floats] | None:
@@ -206,10 +206,6 @@ def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tup
     white = vectors[:, there] / np.sqrt(sizes[there])
     values, vectors = np.linalg.eigh(white.T @ after @ white)
     return values, white @ vectors
-
-
-def _dependent(scaled: Floats, rank: int) -> tuple[int, ...]:
-    return dependent_columns([scaled], scaled.shape[1], rank)
 
 
 def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[int, ...]:

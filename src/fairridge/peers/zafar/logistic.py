@@ -214,7 +214,7 @@ class ZafarGLMProblem(CovarianceBound):
     @property
     def null_deviance(self) -> float:
         """Deviance of the model with an intercept only."""
-        return self._whole.null_deviance
+        return self._whole.null.deviance
 
     def dispersion(self, fit: Fit) -> float:
         """Return 1: the family fixes the dispersion."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge.solvers.extrapolation import extrapolation_along
+from fairridge.search.driver import extrapolation_along
 
 
 def test_a_polynomial_is_continued_along_its_slopes():
