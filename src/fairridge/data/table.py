@@ -69,6 +69,11 @@ class Table:
         """Return how to call a column in messages and results."""
         return f"{self.prefix}{position}" if self.names is None else self.names[position]
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What all columns are called."""
+        return tuple(map(self.label, range(self.shape[1])))
+
     def column(self, position: int) -> Column:
         """Return one column: numbers, or codes into levels."""
         # Levels are learned from a column and then applied to it: read it once.

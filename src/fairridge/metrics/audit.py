@@ -1,31 +1,39 @@
-"""Group metrics for the predictions of any model."""
+"""Group metrics for the predictions of any model, of rows in memory or of a source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
-from fairridge.data import Table, as_table, warn_of_order
+from fairridge.data import Table, as_table, log_exposure, name_of, warn_of_order, weights
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.audited_source import SourceOptions, audit_source
-from fairridge.metrics.batches import InMemory
+from fairridge.metrics.batches import Batches, InMemory, Streamed, Sums
 from fairridge.metrics.comparison import Asked, AuditedColumns, ComparedRows, compare
-from fairridge.metrics.groups import indicator_columns
+from fairridge.metrics.groups import Attribute, attribute_values, attributes_of, written_out
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
+    Decided,
     GivenKind,
-    Outcomes,
-    read_outcomes,
-    read_times,
-    two_columns,
+    JudgedPredictions,
+    Representatives,
+    decide,
+    decide_of_times,
+    of_times,
+    read_predictions,
+    vector_of,
 )
 from fairridge.sources import RowSource
+from fairridge.sources.batch import Batch
+from fairridge.sources.encoder import kept_rows
+from fairridge.sources.roles import Kind, Roles
 
 
 def audit(
@@ -169,63 +177,222 @@ def audit(
     check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)
     check_flag("learned", learned)
-    given = {"sample_weight": sample_weight, "exposure": exposure}
+    weighted = {"sample_weight": sample_weight, "exposure": exposure}
     if isinstance(y_true, RowSource):
         _refuse(
             sensitive_features=sensitive_features,
-            **given,
+            **weighted,
             linear_predictor=linear_predictor,
             top=top,
             survival=survival,
         )
-        options = SourceOptions(
-            threshold, positive, favorable, kind, float(confidence), bins, int(small),
-            float(minimum_share), intersections, reference or {}, _names(controls),
-        )  # fmt: skip
-        found = audit_source(y_true, y_pred, options)
-        _warn_of_ranking(found)
-        return found
-    if sensitive_features is None:
-        raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
-    table = as_table(sensitive_features, argument="sensitive_features")
-    n, confidence = table.shape[0], float(confidence)
-    warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=table, **given)
-    if survival is not None or two_columns(y_true) is not None:
-        rules = {"threshold": threshold, "top": top, "favorable": favorable}
-        outcomes = read_times(y_true, y_pred, survival, n, sample_weight, **rules)
-        classes: dict[str, Floats] = {}
+        data = _of_source(y_true, y_pred, _names(controls))
     else:
-        outcomes, classes = read_outcomes(
-            y_true, y_pred, n, sample_weight, threshold, positive, favorable, kind, top, exposure
+        if sensitive_features is None:
+            raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
+        S = as_table(sensitive_features, argument="sensitive_features")
+        warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=S, **weighted)
+        n, keep = S.shape[0], _kept(sample_weight, S.shape[0])
+        rows = AuditedInput(
+            read_predictions(y_true, y_pred, survival, n, *keep, exposure),
+            _rows_of(S, keep[0]),
+            None if controls is None else _controls(controls, n, keep[0]),
+            None if linear_predictor is None else _eta(linear_predictor, n, keep[0]),
         )
-    keep = outcomes.keep
-    table = table if isinstance(keep, slice) else table.take(keep)
-    columns = AuditedColumns.of_table(
-        table, outcomes.weight, bins=bins, intersections=intersections
+        times = of_times(y_true, survival)
+        names = () if rows.controls is None else rows.controls.labels
+        data = AuditedData(InMemory(rows), name_of(y_true), times, exposure is not None, names)
+    rules = {"threshold": threshold, "top": top, "favorable": favorable}
+    if not data.of_times:
+        rules |= {"positive": positive, "kind": kind}
+    options = AuditOptions(
+        rules, float(confidence), bins, int(small), float(minimum_share), intersections,
+        reference or {}, learned,
+    )  # fmt: skip
+    found = _audited(data, options)
+    _warn_of_ranking(found)
+    return found
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """What an audit may be asked for; see `audit`."""
+
+    rules: dict[str, Any]  # how predictions are read, and who is selected
+    confidence: float
+    bins: int
+    small: int
+    minimum_share: float
+    intersections: bool
+    reference: Mapping[str, Any]
+    learned: bool
+
+
+@dataclass(frozen=True)
+class AuditedInput:
+    """Rows of positive weight, as an audit reads them."""
+
+    predictions: JudgedPredictions
+    attributes: Table
+    controls: Table | None
+    eta: Floats | None = None  # linear predictors, of shape (n, K)
+
+
+@dataclass(frozen=True)
+class AuditedData:
+    """Rows of an audit, and what is known of all of them."""
+
+    batches: Batches  # of `AuditedInput`
+    name: str  # of the response
+    of_times: bool  # whether responses are times and events
+    rates: bool  # whether rows have exposures
+    controls: tuple[str, ...]
+    kinds: Mapping[str, Kind] | None = None  # of the columns of a source; None in memory
+
+
+def _audited(data: AuditedData, options: AuditOptions) -> Audit:
+    """Look at all rows, decide how they are read, and compare their groups."""
+    seen = data.batches.sum(_FirstLook(options.bins, data.kinds))
+    attributes, controls = (
+        attributes_of(seen[name], options.bins) for name in ("attributes", "controls")
     )
-    held = None if controls is None else _controls(controls, n, keep)
-    rows = ComparedRows(
-        columns.rows(table),
-        outcomes,
-        _eta(linear_predictor, n, outcomes),
-        classes,
-        None if held is None else indicator_columns(held),
-    )
+    backend = data.batches.rows.attributes.backend if isinstance(data.batches, InMemory) else None
+    columns = AuditedColumns(attributes, options.intersections, backend)
+    decided = _decided(data, seen, options.rules)
     asked = Asked(
         columns,
-        outcomes,
-        confidence,
-        int(small),
-        float(minimum_share),
-        reference or {},
-        () if held is None else tuple(map(held.label, range(held.shape[1]))),
+        decided,
+        options.confidence,
+        options.small,
+        options.minimum_share,
+        options.reference,
+        data.controls,
     )
-    found = compare(InMemory(rows), asked)
-    _warn_of_ranking(found)
-    if not learned:
+    every_cell = data.kinds is not None
+    batches = data.batches.map(_Compared(columns, controls, decided, every_cell))
+    found = compare(batches, asked)
+    if not (options.learned and isinstance(batches, InMemory)):
         return found
-    share = learned_share(outcomes.score, rows.known.columns, outcomes.weight, confidence)
+    outcomes, S = batches.rows.outcomes, batches.rows.known.columns
+    share = learned_share(outcomes.score, S, outcomes.weight, options.confidence)
     return replace(found, learned_share=share)
+
+
+@dataclass(frozen=True)
+class _FirstLook:
+    """What all rows decide before they are summed; it travels."""
+
+    bins: int
+    kinds: Mapping[str, Kind] | None
+
+    def __call__(self, rows: AuditedInput) -> Sums:
+        """Look at rows."""
+        given, tables = rows.predictions, {"attributes": rows.attributes, "controls": rows.controls}
+        values = {
+            name: None
+            if table is None
+            else attribute_values(table, given.mean_weight, self.bins, self.kinds)
+            for name, table in tables.items()
+        }
+        response = None if given.response is None else Representatives.of(given.response)
+        predicted = Sums(dict(enumerate(map(Representatives.of, given.columns))))
+        return Sums(values | {"response": response, "predicted": predicted})
+
+
+def _decided(data: AuditedData, seen: Sums, rules: dict[str, Any]) -> Decided:
+    """Say how responses and predictions are read."""
+    if data.of_times:
+        return decide_of_times(**rules)
+    response = None if seen["response"] is None else seen["response"].values
+    predicted = [column.values for column in seen["predicted"].parts.values()]
+    return decide(response, predicted, data.name, rates=data.rates, **rules)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Makes `ComparedRows` of rows; it travels."""
+
+    columns: AuditedColumns
+    controls: tuple[Attribute, ...]
+    decided: Decided
+    every_cell: bool
+
+    def __call__(self, rows: AuditedInput) -> ComparedRows:
+        """Group rows and read their predictions."""
+        return ComparedRows(
+            self.columns.rows(rows.attributes, every_cell=self.every_cell),
+            self.decided.outcomes(rows.predictions),
+            rows.eta,
+            self.decided.probabilities(rows.predictions),
+            None if rows.controls is None else written_out(self.controls, rows.controls),
+        )
+
+
+# ------------------------------------------------------------------------ rows of a source
+
+
+def _of_source(source: RowSource, predictions: Any, controls: tuple[str, ...]) -> AuditedData:
+    """Read batches of a source and what was predicted for them."""
+    roles = source.roles
+    if not roles.sensitive:
+        raise ValueError("name the sensitive column(s): sensitive=… in fairridge.sources.")
+    for name in controls:
+        if name not in roles.names:
+            raise ValueError(f"controls names {name!r}; the columns are {', '.join(roles.names)}.")
+    reader = RowReader(roles, controls)
+    batches = Streamed(source.beside(predictions), reader.columns, reader)
+    response, rates = "".join(roles.response), roles.exposure is not None
+    times = len(roles.response) > 1
+    return AuditedData(batches, response, times, rates, controls, roles.kinds)
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads a batch and the predictions for it; a pure function that travels."""
+
+    roles: Roles
+    controls: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns it reads."""
+        roles = self.roles
+        extras = [name for name in (roles.weight, roles.exposure) if name is not None]
+        names = (*roles.sensitive, *self.controls, *roles.response, *extras)
+        return tuple(dict.fromkeys(names))
+
+    def __call__(self, batch: Batch, predicted: NDArray[Any]) -> AuditedInput | None:
+        """Read the rows of positive weight; None if there are none."""
+        roles = self.roles
+        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+        n = frame.shape[0]
+        keep, weight = kept_rows(frame, roles.weight)
+        response = exposure = None
+        if not len(np.arange(n)[keep]):
+            return None
+        if len(roles.response) == 1:
+            (name,) = roles.response
+            response = vector_of(frame.get_column(name), n, f"column {name!r}", keep)
+        if roles.exposure is not None:
+            column, name = frame.get_column(roles.exposure), f"exposure column {roles.exposure!r}"
+            exposure = np.exp(log_exposure(column, n, name, keep))
+        several = predicted.ndim > 1
+        predictions = JudgedPredictions(
+            response=response,
+            columns=list(predicted[keep].T)
+            if several
+            else [vector_of(predicted, n, "the prediction", keep)],
+            weight=np.ones(n) if weight is None else weight,
+            exposure=exposure,
+        )
+        controls = self._table(frame, self.controls, keep) if self.controls else None
+        return AuditedInput(predictions, self._table(frame, roles.sensitive, keep), controls)
+
+    def _table(self, frame: nw.DataFrame[Any], names: Sequence[str], keep: Any) -> Table:
+        return _rows_of(as_table(frame.select(*names).to_native()), keep)
+
+
+# ------------------------------------------------------------------------ arguments
 
 
 def _refuse(**given: Any) -> None:
@@ -253,12 +420,26 @@ def _names(controls: Any) -> tuple[str, ...]:
     return names
 
 
+def _kept(sample_weight: Any, n_rows: int) -> tuple[Any, Floats]:
+    """Return which rows have a positive weight, and their weights."""
+    weight = weights(sample_weight, n_rows)
+    if weight is None:
+        return slice(None), np.ones(n_rows)
+    keep = np.flatnonzero(weight)
+    return keep, weight[keep]
+
+
+def _rows_of(table: Table, keep: Any) -> Table:
+    """Return the rows that are kept."""
+    return table if isinstance(keep, slice) else table.take(keep)
+
+
 def _controls(controls: Any, n_rows: int, keep: Any) -> Table:
     """Read the controls of the rows that are kept."""
     table = as_table(controls, argument="controls")
     if table.shape[0] != n_rows:
         raise ValueError(f"controls has {table.shape[0]} rows, and the predictions {n_rows}.")
-    return table if isinstance(keep, slice) else table.take(keep)
+    return _rows_of(table, keep)
 
 
 def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0.0) -> None:
@@ -287,14 +468,12 @@ def _warn_of_ranking(found: Audit) -> None:
         )
 
 
-def _eta(linear_predictor: Any, n_given: int, outcomes: Outcomes) -> Floats | None:
+def _eta(linear_predictor: Any, n_rows: int, keep: Any) -> Floats:
     """Read η of the rows kept, one column per class if there are several."""
-    if linear_predictor is None:
-        return None
     eta: Floats = np.asarray(linear_predictor, dtype=np.float64)
-    if len(eta) != n_given or not np.isfinite(eta).all():
+    if len(eta) != n_rows or not np.isfinite(eta).all():
         raise ValueError(
-            f"linear_predictor must have a finite number for each of the {n_given} rows."
+            f"linear_predictor must have a finite number for each of the {n_rows} rows."
         )
-    columns: Floats = eta.reshape(n_given, -1)[outcomes.keep]
+    columns: Floats = eta.reshape(n_rows, -1)[keep]
     return columns

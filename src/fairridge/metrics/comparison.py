@@ -32,10 +32,10 @@ from fairridge.metrics.group_measures import (
 from fairridge.metrics.group_sums import CalibrationSums, GroupSums, observed
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import (
-    BINS,
     Attribute,
     Grouping,
     ValueWeights,
+    attribute_values,
     attributes_of,
     crossing,
     weighted_quantiles,
@@ -46,6 +46,7 @@ from fairridge.metrics.outcomes import Decided, Outcomes
 from fairridge.metrics.ranking import Ranking, ranking
 from fairridge.metrics.score_bins import BinnedScores
 from fairridge.metrics.score_errors import BinErrors
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import Judged, Regressions, moments_of, moments_of_columns
 
 CALIBRATION_BINS = 10
@@ -70,27 +71,26 @@ class AuditedColumns:
     """How the sensitive attributes of rows become columns and groups."""
 
     attributes: tuple[Attribute, ...]
-    names: tuple[str, ...]  # of the columns
-    owners: tuple[int, ...]  # the attributes that these belong to
     intersections: bool = False  # whether attributes are crossed
     backend: Any = None  # the frame library of tables
 
     @classmethod
-    def of(
-        cls, attributes: Sequence[Attribute], *, intersections: bool = False, backend: Any = None
-    ) -> AuditedColumns:
-        """Name the columns of attributes."""
-        named = [(name, k) for k, one in enumerate(attributes) for name in one.column_names]
-        names, owners = zip(*named, strict=True)
-        return cls(tuple(attributes), names, owners, intersections, backend)
-
-    @classmethod
-    def of_table(
-        cls, table: Table, weight: Floats, *, bins: int = BINS, intersections: bool = False
-    ) -> AuditedColumns:
+    def of_rows(cls, rows: ScoredRows, bins: int) -> AuditedColumns:
         """Learn the groups of rows in memory."""
-        known = attributes_of(table, weight, bins)
-        return cls.of(known, intersections=intersections, backend=table.backend)
+        table = rows.attributes
+        assert table is not None
+        values = attribute_values(table, rows.mean_weight, bins)
+        return cls(attributes_of(values, bins), backend=table.backend)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [name for one in self.attributes for name in one.column_names]
+
+    @property
+    def owners(self) -> list[int]:
+        """The attributes that these belong to."""
+        return [k for k, one in enumerate(self.attributes) for _ in one.column_names]
 
     def rows(self, table: Table, *, every_cell: bool = False) -> AuditedRows:
         """Write rows out, and group them; by `every_cell` of crossed attributes for batches."""
@@ -387,12 +387,14 @@ class _Sorted:
     def rankings(self, confidence: float) -> list[Ranking]:
         """Return how well scores separate the classes in every group."""
         found = []
+        outcomes = self.rows.outcomes
         for part in self.rows.known.parts:
             # Put together once, the rows of a group are a slice, and need no search in all rows.
-            together = self.rows.outcomes.take(part.order)
-            for rows in part.slices:
-                own = together.take(rows)
-                found.append(ranking(observed(own), own.score, own.weight, confidence))
+            true = observed(outcomes)[part.order]
+            score, weight = outcomes.score[part.order], outcomes.weight[part.order]
+            found += [
+                ranking(true[rows], score[rows], weight[rows], confidence) for rows in part.slices
+            ]
         return found
 
     def briers(self, confidence: float) -> dict[str, list[Estimate]]:

@@ -6,7 +6,7 @@ Numbers are cut into single values if there are few, and into intervals of equal
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -20,6 +20,7 @@ from fairridge.data import Design, Encoding, Indicators, Levels, Piece, Table
 from fairridge.data.columns import MISSING, CategoricalColumn
 from fairridge.data.table import Column
 from fairridge.engines import columns_in_threads
+from fairridge.metrics.batches import Sums
 from fairridge.sources.batch import add
 
 # Groups of a numeric attribute.
@@ -98,7 +99,7 @@ def groupings(table: Table, weight: Floats) -> tuple[Grouping, ...]:
     Numbers of more than four values are cut at their weighted quantiles. Rows whose attribute is
     missing are a group of their own, the last.
     """
-    attributes = enumerate(attributes_of(table, weight))
+    attributes = enumerate(attributes_of(attribute_values(table, weight)))
     return tuple(one.grouping(table.column(k)) for k, one in attributes)
 
 
@@ -106,11 +107,6 @@ def numbers_beyond(table: Table, most: int) -> list[bool]:
     """Say which columns are numbers with more distinct values than this."""
     columns = map(table.column, range(table.shape[1]))
     return [not isinstance(column, Levels) and len(np.unique(column)) > most for column in columns]
-
-
-def indicator_columns(table: Table) -> Floats:
-    """Write the columns of rows in memory out; see `written_out`."""
-    return written_out([_present(table, k) for k in range(table.shape[1])], table)
 
 
 def written_out(known: Sequence[Attribute], table: Table) -> Floats:
@@ -181,19 +177,17 @@ class Attribute:
         return [lost.astype(np.float64), np.where(lost, self.mean, values)]
 
 
-def attributes_of(table: Table, weight: Floats, bins: int = BINS) -> list[Attribute]:
-    """Say how every column becomes groups and columns, of rows in memory."""
-    found = []
-    for k in range(table.shape[1]):
-        attribute, column = _present(table, k), table.column(k)
-        if not isinstance(column, Levels):
-            numbers = column.astype(np.float64)
-            _require_finite(attribute.name, numbers)
-            there = ~np.isnan(numbers)
-            bands = Bands.of(column[there], weight[there], bins)
-            attribute = replace(attribute, bands=bands)
-        found.append(attribute)
-    return found
+def attribute_values(
+    table: Table, weight: Floats, bins: int = BINS, kinds: Mapping[str, str] | None = None
+) -> Sums:
+    """Look at every column of all rows, or of a batch of rows whose columns are of some kinds."""
+    columns = range(table.shape[1])
+    return Sums({k: AttributeValues.of(table, k, weight, bins, kinds) for k in columns})
+
+
+def attributes_of(values: Sums | None, bins: int = BINS) -> tuple[Attribute, ...]:
+    """Say how columns become groups, once all rows were looked at."""
+    return () if values is None else tuple(one.attribute(bins) for one in values.parts.values())
 
 
 @dataclass(frozen=True)
@@ -211,24 +205,26 @@ class AttributeValues:
 
     @classmethod
     def of(
-        cls, table: Table, k: int, weight: Floats, bins: int, *, is_sorted: bool
+        cls, table: Table, k: int, weight: Floats, bins: int, kinds: Mapping[str, str] | None
     ) -> AttributeValues:
-        """Look at a column."""
+        """Look at a column; of all rows, numbers are kept as they are."""
         name, column = table.label(k), table.column(k)
         if isinstance(column, Levels):
             present = set(np.unique(column.codes).tolist())
             levels = {level: code in present for code, level in enumerate(column.levels)}
-            return cls(name, -1 in present, levels, is_sorted)
+            is_text = kinds is not None and kinds[name] == "text"
+            return cls(name, -1 in present, levels, is_text)
         numbers = column.astype(np.float64)
         _require_finite(name, numbers)
         there = ~np.isnan(numbers)
         known = numbers[there]
+        values = ValueWeights if kinds is None else ValueWeights.of
         return cls(
             name,
             not there.all(),
             None,
             few=few_values(column[there], max(bins, 2)),
-            numbers=ValueWeights.of(known, weight[there]) if len(known) else None,
+            numbers=values(known, weight[there]) if len(known) else None,
             total=float(known.sum()),
             count=len(known),
         )
@@ -265,19 +261,6 @@ class AttributeValues:
             assert self.numbers is not None
             bands = self.numbers.bands(bins)
         return Attribute(self.name, None, self.missing, mean, bands)
-
-
-def _present(table: Table, k: int) -> Attribute:
-    """Say which levels a column has, and whether values are missing."""
-    name, column = table.label(k), table.column(k)
-    if isinstance(column, Levels):
-        present = np.unique(column.codes)
-        levels = tuple(column.levels[code] for code in present[present >= 0])
-        return Attribute(name, levels, bool((present < 0).any()))
-    values = column.astype(np.float64)
-    lost = np.isnan(values)
-    mean = float(values[~lost].mean()) if lost.any() and not lost.all() else 0.0
-    return Attribute(name, None, bool(lost.any()), mean)
 
 
 def _require_finite(name: str, numbers: Floats) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Booleans, Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import (
@@ -18,9 +18,7 @@ from fairridge.data import (
     as_native,
     is_missing,
     log_exposure,
-    name_of,
     one_per_row,
-    weights,
 )
 from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import PredictedSurvival
@@ -37,8 +35,8 @@ class Decided:
     """How responses and predictions are read, which all rows together decide."""
 
     kind: Kind  # what the numbers are
-    positive: Any  # label of the positive class; None for regression
-    threshold: float | None  # what scores are compared with
+    positive: Any = None  # label of the positive class; None for regression
+    threshold: float | None = None  # what scores are compared with
     favorable: Favorable  # the outcome that people want
     labels: bool = False  # whether classes were predicted, not scores
     # Share or number of rows that are selected, whatever their score.
@@ -46,28 +44,23 @@ class Decided:
     of_times: bool = False  # whether scores are linear predictors of times
     # Whether means have ratios: numbers that are positive by their nature, such as counts.
     amounts: bool = False
+    place: int | None = None  # column of the positive class, if there is one for each class
+    several: tuple[str, ...] = ()  # more than two classes whose probabilities are predicted
 
     @property
     def ranks(self) -> bool:
         """Whether scores rank rows of classes."""
         return self.kind == "classification" and not self.labels
 
-    def outcomes(
-        self,
-        response: NDArray[Any] | None,
-        predicted: NDArray[Any],
-        weight: Floats,
-        *,
-        exposure: Floats | None = None,
-        keep: Any = slice(None),
-    ) -> Outcomes:
+    def outcomes(self, rows: JudgedPredictions) -> Outcomes:
         """Read rows: responses, and one predicted number or label for each."""
-        score, truth = predicted, response
+        score, truth, weight = rows.columns[self.place or 0], rows.response, rows.weight
         if self.kind == "classification":
-            score = predicted == self.positive if self.labels else predicted
-            truth = None if response is None else response == self.positive
+            score = score == self.positive if self.labels else score
+            truth = None if truth is None else truth == self.positive
         score = score.astype(np.float64)
         truth = None if truth is None else truth.astype(np.float64)
+        exposure = rows.exposure
         if exposure is not None:
             score, weight = score / exposure, weight * exposure
             truth = None if truth is None else truth / exposure
@@ -78,9 +71,29 @@ class Decided:
             score=score,
             selected=selected,
             weight=weight,
-            keep=keep,
             exposure=exposure,
+            survival=rows.survival,
         )
+
+    def probabilities(self, rows: JudgedPredictions) -> dict[str, Floats]:
+        """Return probabilities of more than two classes by label."""
+        return dict(zip(self.several, rows.columns, strict=True)) if self.several else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedPredictions:
+    """Responses and predictions of rows of positive weight, as they came."""
+
+    response: NDArray[Any] | None  # None of times, too
+    columns: Sequence[NDArray[Any]]  # of predictions: one, or the probabilities of each class
+    weight: Floats  # ones if none were given
+    exposure: Floats | None = None
+    survival: PredictedSurvival | None = None
+
+    @property
+    def mean_weight(self) -> Floats:
+        """Weights of rows where means are compared."""
+        return self.weight if self.exposure is None else self.weight * self.exposure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +109,6 @@ class Outcomes(Decided):
     # above it if low scores are favorable; None without a threshold.
     selected: Booleans | None
     weight: Floats  # weights, ones if none were given, of shape (n,)
-    keep: Any  # which of the given rows these are (ndarray of int or slice)
     survival: PredictedSurvival | None = None  # of times
     exposure: Floats | None = None  # what weights have as a factor, of rates, of shape (n,)
 
@@ -111,105 +123,103 @@ class Outcomes(Decided):
         assert self.response is not None
         return (self.response > 0.0) == self.favorable.high
 
-    def take(self, rows: Integers | slice) -> Outcomes:
-        """Return some of the rows; a slice copies nothing."""
-        names = "response", "score", "selected", "weight", "exposure"
-        known = {name: getattr(self, name) for name in names}
-        kept = {name: values[rows] for name, values in known.items() if values is not None}
-        return replace(self, survival=self.survival and self.survival.take(rows), **kept)
 
-
-def read_outcomes(
-    y_true: Any,
-    y_pred: Any,
-    n_rows: int,
-    sample_weight: Any,
-    threshold: float | None,
-    positive: Any,
-    favorable: Any,
-    kind: GivenKind | None,
-    top: Any = None,
-    exposure: Any = None,
-) -> tuple[Outcomes, dict[str, Floats]]:
-    """Read what an audit compares, and probabilities of several classes; see `audit`."""
-    keep, weight = _present(sample_weight, n_rows)
+def read_predictions(
+    y_true: Any, y_pred: Any, survival: Any, n_rows: int, keep: Any, weight: Floats, exposure: Any
+) -> JudgedPredictions:
+    """Read what an audit compares, of the rows kept; see `audit`."""
+    columns = [vector_of(column, n_rows, "y_pred", keep) for column in _columns_of(y_pred)]
+    if of_times(y_true, survival):
+        if survival is not None:
+            survival = _predicted_survival(y_true, survival, n_rows, keep)
+        return JudgedPredictions(response=None, columns=columns, weight=weight, survival=survival)
     response = None if y_true is None else vector_of(y_true, n_rows, "y_true", keep)
-    each = [vector_of(column, n_rows, "y_pred", keep) for column in _columns_of(y_pred)]
-    reading = Reading.of(
-        None if response is None else np.unique(response),
-        each,
-        name_of(y_true),
-        positive,
-        favorable,
-        threshold=threshold,
-        kind=kind,
-        top=top,
-        rates=exposure is not None,
-    )
     if exposure is not None:
         exposure = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
-    predicted = np.column_stack(each) if len(each) > 1 else each[0]
-    outcomes = reading.outcomes(response, predicted, weight, exposure, keep)
-    return outcomes, reading.classes(predicted)
+    return JudgedPredictions(response=response, columns=columns, weight=weight, exposure=exposure)
 
 
-def _present(sample_weight: Any, n_rows: int) -> tuple[Any, Floats]:
-    """Return which rows have a positive weight, and their weights."""
-    weight = weights(sample_weight, n_rows)
-    if weight is None:
-        return slice(None), np.ones(n_rows)
-    keep = np.flatnonzero(weight)
-    return keep, weight[keep]
+def of_times(y_true: Any, survival: Any) -> bool:
+    """Whether responses are times and events."""
+    return survival is not None or two_columns(y_true) is not None
 
 
 def decide(
     response: NDArray[Any] | None,
-    predicted: NDArray[Any],
+    predicted: Sequence[NDArray[Any]],
     name: str,
     *,
-    threshold: float | None,
-    positive: Any,
-    favorable: Any,
-    kind: GivenKind | None,
-    top: Any,
-    rates: bool,
+    positive: Any = None,
+    favorable: Any = None,
+    threshold: float | None = None,
+    top: Any = None,
+    kind: GivenKind | None = None,
+    rates: bool = False,
 ) -> Decided:
-    """Say how responses and one prediction for each row are read; see `audit` for parameters.
+    """Say how responses and predictions are read; see `audit` for parameters.
 
+    `response` and every column that is `predicted` have representatives of all rows, in order.
     `name` is that of the response, and `rates` says whether rows have exposures.
     """
-    top, threshold = check_top(top), check_finite("threshold", threshold)
-    if top is not None and threshold is not None:
-        raise two_rules(threshold, top)
+    top, threshold = _one_rule(top, threshold)
     if kind is not None:
         check_option("kind", kind, ("regression", "classification", "amounts"))
-    asked, kind = kind, "regression" if kind == "amounts" else kind
-    if rates:
-        kind = _kind_of_rates(kind)
-    kind = kind or _kind_of(response, predicted, positive)
-    if kind == "regression":
+    place = None
+    if len(predicted) > 1:
+        positive, place = column_of(len(predicted), response, positive, favorable)
+    else:
+        positive = _check_classes(predicted[0], response, positive, favorable)
+    score, known = predicted[place or 0], "regression" if kind == "amounts" else kind
+    if rates and known == "classification":
+        raise ValueError("exposure is for counts and amounts, not for classes; leave it out.")
+    known = "regression" if rates else known or _kind_of(response, score, positive)
+    rule = {"threshold": threshold, "top": top}
+    if known == "regression":
+        amounts = _amounts(response, score, kind, rates=rates)
         wanted = favorable_outcome(favorable, name)
-        _require_numbers(y_true=response, y_pred=predicted)
-        amounts = asked == "amounts" or rates or (asked is None and counts(response))
-        amounts &= nowhere_negative(predicted, response)
-        if asked == "amounts" and not amounts:
-            raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
-        return Decided(
-            kind=kind, positive=None, threshold=threshold, favorable=wanted, top=top,
-            amounts=amounts,
-        )  # fmt: skip
-    classes = None if response is None else np.unique(response)
-    positive, labels = _positive(predicted, positive, classes)
-    known = () if classes is None else classes.tolist()
-    wanted = favorable_outcome(favorable, name, positive, known)
+        return Decided(kind=known, favorable=wanted, amounts=amounts, place=place, **rule)
+    positive, labels = _positive(score, positive, response)
+    classes = () if response is None else response.tolist()
     if labels and top is not None:
         raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
     # Scores whose top is selected need not be probabilities.
-    level = _threshold(predicted, threshold if top is None else 0.0, labels=labels)
+    level = _threshold(score, threshold if top is None else 0.0, labels=labels)
     return Decided(
-        kind=kind, positive=positive, threshold=level if top is None else None, favorable=wanted,
-        labels=labels, top=top,
-    )  # fmt: skip
+        kind="classification",
+        positive=positive,
+        threshold=level if top is None else None,
+        favorable=favorable_outcome(favorable, name, positive, classes),
+        labels=labels,
+        top=top,
+        place=place,
+        several=() if labels or len(predicted) < 3 else tuple(map(str, classes)),
+    )
+
+
+def decide_of_times(*, threshold: Any, top: Any, favorable: Any) -> Decided:
+    """Say how log hazard ratios are read."""
+    top, threshold = _one_rule(top, threshold)
+    wanted = favorable_outcome(favorable, score="hazard")
+    return Decided(kind="regression", threshold=threshold, favorable=wanted, top=top, of_times=True)
+
+
+def _one_rule(top: Any, threshold: Any) -> tuple[float | int | None, float | None]:
+    """Return a capacity or a threshold; raise if both are given."""
+    top, threshold = check_top(top), check_finite("threshold", threshold)
+    if top is not None and threshold is not None:
+        raise two_rules(threshold, top)
+    return top, threshold
+
+
+def _amounts(
+    response: NDArray[Any] | None, predicted: NDArray[Any], kind: GivenKind | None, *, rates: bool
+) -> bool:
+    """Whether means of numbers have ratios."""
+    _require_numbers(y_true=response, y_pred=predicted)
+    positive = nowhere_negative(predicted, response)
+    if kind == "amounts" and not positive:
+        raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
+    return positive and (kind == "amounts" or rates or (kind is None and counts(response)))
 
 
 @dataclass(frozen=True)
@@ -233,54 +243,6 @@ class Representatives:
         return Representatives.of(np.concatenate([self.values, other.values]))
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How responses and predictions are read, in batches or all at once: all rows decide it."""
-
-    decided: Decided
-    place: int | None  # column of the positive class; None of one prediction for each row
-    labels: tuple[str, ...]  # more than two classes whose probabilities are predicted
-
-    @classmethod
-    def of(
-        cls,
-        response: NDArray[Any] | None,
-        predicted: Sequence[NDArray[Any]],
-        name: str,
-        positive: Any,
-        favorable: Any,
-        **asked: Any,
-    ) -> Reading:
-        """Decide by representatives of the responses, and of every column of predictions."""
-        classes = response
-        place = None
-        if len(predicted) > 1:
-            positive, place = column_of(len(predicted), classes, positive, favorable)
-        else:
-            positive = _check_classes(predicted[0], classes, positive, favorable)
-        options = {"positive": positive, "favorable": favorable, "top": None} | asked
-        decided = decide(response, predicted[place or 0], name, **options)
-        several = decided.ranks and len(predicted) > 2 and classes is not None
-        labels = tuple(map(str, classes.tolist())) if several and classes is not None else ()
-        return cls(decided, place, labels)
-
-    def outcomes(
-        self,
-        response: Any,
-        predicted: NDArray[Any],
-        weight: Floats,
-        exposure: Floats | None,
-        keep: Any = slice(None),
-    ) -> Outcomes:
-        """Read a batch."""
-        score = predicted if self.place is None else predicted[:, self.place]
-        return self.decided.outcomes(response, score, weight, exposure=exposure, keep=keep)
-
-    def classes(self, predicted: NDArray[Any]) -> dict[str, Floats]:
-        """Return probabilities of several classes by label."""
-        return dict(zip(self.labels, predicted.T, strict=True)) if self.labels else {}
-
-
 def counts(response: NDArray[Any] | None) -> bool:
     """Whether responses are counts: whole numbers."""
     return response is not None and bool((np.mod(response, 1) == 0).all())
@@ -289,36 +251,6 @@ def counts(response: NDArray[Any] | None) -> bool:
 def nowhere_negative(score: Floats, response: Floats | None) -> bool:
     """Whether neither predictions nor responses are negative, so that means may have ratios."""
     return all(float(v.min()) >= 0.0 for v in (score, response) if v is not None)
-
-
-def read_times(
-    y_true: Any, y_pred: Any, survival: Any, n_rows: int, sample_weight: Any, **rules: Any
-) -> Outcomes:
-    """Read times and events, log hazard ratios, and predicted survival; see `audit`.
-
-    `rules` are `threshold`, `top` and `favorable`.
-    """
-    keep, weight = _present(sample_weight, n_rows)
-    score = vector_of(y_pred, n_rows, "y_pred", keep)
-    outcomes = decide_of_times(**rules).outcomes(None, score, weight, keep=keep)
-    if survival is None:
-        return outcomes
-    return replace(outcomes, survival=_predicted_survival(y_true, survival, n_rows, keep))
-
-
-def decide_of_times(*, threshold: Any, top: Any, favorable: Any) -> Decided:
-    """Say how log hazard ratios are read."""
-    top, threshold = check_top(top), check_finite("threshold", threshold)
-    if top is not None and threshold is not None:
-        raise two_rules(threshold, top)
-    return Decided(
-        kind="regression",
-        positive=None,
-        threshold=threshold,
-        favorable=favorable_outcome(favorable, score="hazard"),
-        top=top,
-        of_times=True,
-    )
 
 
 def _predicted_survival(y_true: Any, survival: Any, n_rows: int, keep: Any) -> PredictedSurvival:
@@ -394,13 +326,6 @@ def _check_classes(
             DataWarning,
         )
     return found
-
-
-def _kind_of_rates(kind: Kind | None) -> Kind:
-    """Return what counts or amounts per unit of exposure are: numbers."""
-    if kind == "classification":
-        raise ValueError("exposure is for counts and amounts, not for classes; leave it out.")
-    return "regression"
 
 
 def _require_numbers(**arguments: NDArray[Any] | None) -> None:

@@ -174,7 +174,7 @@ class LayerColumns:
 
 def _named(table: Table) -> Table:
     """Return a table whose columns keep their labels when some of them are selected."""
-    return replace(table, names=tuple(table.label(k) for k in range(table.shape[1])))
+    return replace(table, names=table.labels)
 
 
 def _beside(X: Table, names: Sequence[str], values: Floats) -> Table:

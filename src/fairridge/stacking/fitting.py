@@ -183,7 +183,7 @@ def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
 
 def _require_columns(name: str, learner: Any, seen: Table) -> None:
     """Raise unless a fitted learner knows the columns that it will see."""
-    shown = list(map(seen.label, range(seen.shape[1])))
+    shown = list(seen.labels)
     known = list(getattr(learner, "feature_names_in_", ()))
     number = len(known) or getattr(learner, "n_features_in_", len(shown))
     if number != len(shown) or (known and seen.backend is not None and set(known) != set(shown)):

@@ -155,5 +155,5 @@ def _like(table: Table, columns: Sequence[NDArray[Any]]) -> Any:
     """Return columns in a frame of the same library and with the same names, or in an array."""
     if table.backend is None:
         return np.column_stack(columns)
-    names = [table.label(k) for k in range(table.shape[1])]
+    names = table.labels
     return make_frame(dict(zip(names, columns, strict=True)), table.backend, index_of(table))

@@ -193,7 +193,7 @@ def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Wat
         )
     S = as_table(sensitive_features, argument="sensitive_features")
     encoding = encode_columns(S, range(S.shape[1]), missing="level")
-    attributes = tuple(map(S.label, range(S.shape[1])))
+    attributes = S.labels
     measure = share_of_means(Measure("", "means", attributes), known.family, rates=False)
     scores = predicted(model, X, sensitive_features)
     scores = scores[:, 1:] if scores.ndim == 2 and scores.shape[1] == 2 else scores

@@ -14,6 +14,7 @@ from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.families import Family
+from fairridge.metrics.batches import InMemory
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.measure import measured_on_rows
@@ -174,8 +175,9 @@ def _measured(
         warnings.simplefilter("ignore", UserWarning)
         for called, measured in (("held-out", held_out), ("training", in_training)):
             if measured is not None:
-                scored = [replace(rows, scores=scores) for scores in measured.scores]
-                found = audited(groups, scored, called, case.chosen, partial(step, "groups"))
+                models = [InMemory(replace(rows, scores=scores)) for scores in measured.scores]
+                done_one = partial(step, "groups")
+                found = audited(groups, models, rows, called, case.chosen, done_one)
                 if gaps := decision_gaps(found):
                     measured.measures["decision_gap"] = np.array([gap.value for gap in gaps])
                 samples += found

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Booleans, Integers
 from fairridge.arguments import check_finite
 from fairridge.metrics.audit import check_options
 from fairridge.metrics.audit_tables import Audit
@@ -56,33 +57,71 @@ class DecisionRule:
         """Whether high scores are favorable."""
         return self.favorable is None or self.favorable.high
 
-    def selected(self, score: Floats, weight: Floats) -> Booleans:
-        """Return who is selected; nobody if nothing decides."""
-        found = select(score, weight, self.threshold, self.top, high=self.high)
-        return np.zeros(len(score), dtype=bool) if found is None else found
-
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a report compares groups of its rows."""
+    """How a report compares groups of its rows; it travels."""
 
     columns: AuditedColumns  # how S is written out and grouped
-    known: AuditedRows  # S written out, and its groups
     rule: DecisionRule
     small: int  # rows below which a group is small
+    known: AuditedRows | None = None  # S of rows in memory, written out, and its groups
 
     @classmethod
     def of(cls, rows: ScoredRows, response: str, options: ReportSettings) -> Comparison:
         """Find the groups of rows, and choose who counts as selected if the user did not say."""
         check_options(CONFIDENCE, options.bins, options.small)
         assert rows.attributes is not None
-        columns = AuditedColumns.of_table(rows.attributes, rows.mean_weight, bins=options.bins)
-        known = columns.rows(rows.attributes)
-        return cls(columns, known, decision_rule(rows, response, options), int(options.small))
+        columns = AuditedColumns.of_rows(rows, options.bins)
+        rule, known = decision_rule(rows, response, options), columns.rows(rows.attributes)
+        return cls(columns, rule, int(options.small), known)
+
+    @property
+    def partitions(self) -> tuple[Grouping, ...]:
+        """The groups of rows in memory, by attribute."""
+        assert self.known is not None
+        return self.known.partitions
 
     def asked(self, decided: Decided, *, brief: bool = False) -> Asked:
         """Say what is compared; in full at one bound only."""
         return Asked(self.columns, decided, CONFIDENCE, self.small, brief=brief)
+
+    def audit(self, batches: Batches, example: ScoredRows, k: int, *, brief: bool) -> Audit:
+        """Compare groups of batches by an outcome; an `example` of the rows says what they have."""
+        asked = self.asked(self.outcomes(example, k), brief=brief)
+        return compare(batches.map(partial(self.compared, k=k)), asked)
+
+    def compared(self, rows: ScoredRows, k: int) -> ComparedRows:
+        """Return rows to compare, also among people with equal controls if the model has any."""
+        assert rows.attributes is not None
+        known = self.known or self.columns.rows(rows.attributes)
+        controls = rows.controls if rows.controls.size else None
+        return ComparedRows(known, self.outcomes(rows, k), controls=controls)
+
+    def selected(self, rows: ScoredRows, k: int) -> Booleans | None:
+        """Return who is selected; None if nothing decides."""
+        rule = self.rule
+        if len(rows.labels) > 2:
+            return (rows.shown.argmax(axis=1) == k) == rule.high
+        score = rows.shown[:, k]
+        return select(score, rows.mean_weight, rule.threshold, rule.top, high=rule.high)
+
+    def outcomes(self, rows: ScoredRows, k: int) -> Outcomes:
+        """Return what groups are compared by."""
+        classes, score, rule = rows.classes is not None, rows.shown[:, k], self.rule
+        response = (rows.codes == k).astype(np.float64) if classes else rows.numbers
+        return Outcomes(
+            kind="classification" if classes else "regression",
+            response=response,
+            score=score,
+            selected=self.selected(rows, k),
+            weight=rows.mean_weight,
+            positive=1 if classes else None,
+            threshold=rule.threshold,
+            favorable=rule.favorable or Favorable("high", True, "high predictions"),
+            top=rule.top,
+            amounts=rows.amounts and nowhere_negative(score, response),
+        )
 
 
 def decision_rule(rows: ScoredRows, response: str, options: ReportSettings) -> DecisionRule:
@@ -142,69 +181,28 @@ def _of_several(
 
 
 def audited(
-    case: Comparison, scored: Sequence[ScoredRows], called: str, chosen: int, step: Step
+    case: Comparison,
+    models: Sequence[Batches],
+    example: ScoredRows,
+    called: str,
+    chosen: int = 0,
+    step: Step = lambda: None,
 ) -> tuple[Sample, ...]:
     """Compare groups at every bound, once for each outcome; in full at the chosen one.
 
-    The same rows are scored at every bound; they are `called` "held-out", "training", "new" or
-    "these", and `step` is called after every bound.
+    The same rows, of which there is an `example`, are scored by every model; they are `called`
+    "held-out", "training", "new" or "these", and `step` is called after every model.
     """
-    rule, labels = case.rule, scored[0].labels
-    decided = [_decided(rule, rows) for rows in scored]
-    audits = []
-    for position, (rows, selected) in enumerate(zip(scored, decided, strict=True)):
+    outcomes, labels, audits = case.rule.outcomes, example.labels, []
+    for position, batches in enumerate(models):
+        rows = batches.rows if isinstance(batches, InMemory) else example
         brief = position != chosen
-        audits.append([_audit(case, rows, selected, k, brief=brief) for k in rule.outcomes])
+        audits.append([case.audit(batches, rows, k, brief=brief) for k in outcomes])
         step()
     return tuple(
-        Sample(
-            called,
-            labels[k] if len(labels) > 2 else "",
-            of_outcome,
-            _changes(np.array([each[k] for each in decided]), case.known.partitions)
-            if rule.words
-            else None,
-        )
-        for k, of_outcome in zip(rule.outcomes, zip(*audits, strict=True), strict=True)
+        Sample(called, labels[k] if len(labels) > 2 else "", each, _changes(case, models, k))
+        for k, each in zip(outcomes, zip(*audits, strict=True), strict=True)
     )
-
-
-def audited_in(
-    batches: Batches,
-    columns: AuditedColumns,
-    rule: DecisionRule,
-    example: ScoredRows,
-    small: int,
-    called: str,
-) -> tuple[Sample, ...]:
-    """Compare groups of batches of `ScoredRows` in full, once for each outcome.
-
-    An `example` of the rows says what they have.
-    """
-    samples = []
-    for k in rule.outcomes:
-        of_outcome = _OfOutcome(columns, rule, k, every_cell=not isinstance(batches, InMemory))
-        asked = Asked(columns, of_outcome(example).outcomes, CONFIDENCE, small)
-        label = example.labels[k] if len(example.labels) > 2 else ""
-        # With one model alone there is no other whose decisions could differ from its own.
-        samples.append(Sample(called, label, (compare(batches.map(of_outcome), asked),), None))
-    return tuple(samples)
-
-
-@dataclass(frozen=True)
-class _OfOutcome:
-    """Makes rows to compare of scored ones; it travels."""
-
-    columns: AuditedColumns
-    rule: DecisionRule
-    k: int
-    every_cell: bool
-
-    def __call__(self, rows: ScoredRows) -> ComparedRows:
-        """Group rows, and decide."""
-        assert rows.attributes is not None
-        known = self.columns.rows(rows.attributes, every_cell=self.every_cell)
-        return _compared(known, rows, _outcomes(self.rule, rows, _decided(self.rule, rows), self.k))
 
 
 def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:
@@ -220,11 +218,8 @@ def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Cro
 
     The rows are scored by the model at the chosen bound, and by the one without a bound.
     """
-    models = [
-        _outcomes(case.rule, rows, _decided(case.rule, rows), case.rule.outcomes[0])
-        for rows in (chosen, free)
-    ]
-    pairs = islice(combinations(case.known.partitions, 2), MAX_CROSSED_PAIRS)
+    models = [case.outcomes(rows, case.rule.outcomes[0]) for rows in (chosen, free)]
+    pairs = islice(combinations(case.partitions, 2), MAX_CROSSED_PAIRS)
     return tuple(
         Crossed(*(compare_crossed(part, model, case.asked(model)) for model in models))
         for part in map(crossing, pairs)
@@ -233,56 +228,30 @@ def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Cro
 
 def learned_dependence(case: Comparison, rows: ScoredRows) -> Estimate:
     """Return how much of the scores of the first outcome a flexible learner of S explains."""
+    assert case.known is not None
     scores = rows.shown[:, case.rule.outcomes[0]]
     return learned_share(scores, case.known.columns, rows.mean_weight, CONFIDENCE)
 
 
-def _decided(rule: DecisionRule, rows: ScoredRows) -> Booleans:
-    """Return who is selected, by class; nobody without a rule."""
-    scores = rows.shown.T
-    if len(scores) > 2:
-        return (scores.argmax(axis=0) == np.arange(len(scores))[:, None]) == rule.high
-    return np.array([rule.selected(score, rows.mean_weight) for score in scores])
+def _changes(case: Comparison, models: Sequence[Batches], k: int) -> Decisions | None:
+    """Count, by group, who is selected only here and who only without a bound, the last model.
 
-
-def _audit(case: Comparison, rows: ScoredRows, selected: Booleans, k: int, *, brief: bool) -> Audit:
-    outcomes = _outcomes(case.rule, rows, selected, k)
-    compared = _compared(case.known, rows, outcomes)
-    return compare(InMemory(compared), case.asked(outcomes, brief=brief))
-
-
-def _compared(known: AuditedRows, rows: ScoredRows, outcomes: Outcomes) -> ComparedRows:
-    """Return rows to compare, also among people with equal controls if the model has any."""
-    return ComparedRows(known, outcomes, controls=rows.controls if rows.controls.size else None)
-
-
-def _outcomes(rule: DecisionRule, rows: ScoredRows, selected: Booleans, k: int) -> Outcomes:
-    """Return what groups are compared by."""
-    classes, score = rows.classes is not None, rows.shown[:, k]
-    response = (rows.codes == k).astype(np.float64) if classes else rows.numbers
-    return Outcomes(
-        kind="classification" if classes else "regression",
-        response=response,
-        score=score,
-        selected=selected[k] if rule.words else None,
-        weight=rows.mean_weight,
-        keep=slice(None),
-        positive=1 if classes else None,
-        threshold=rule.threshold,
-        favorable=rule.favorable or Favorable("high", True, "high predictions"),
-        top=rule.top,
-        amounts=rows.amounts and nowhere_negative(score, response),
-    )
-
-
-def _changes(selected: Booleans, partitions: tuple[Grouping, ...]) -> Decisions:
-    """Count, by group, who is selected only here and who only without a bound, the last row."""
+    None if nothing decides; one model alone has no other whose decisions could differ.
+    """
+    if len(models) == 1 or not case.rule.words:
+        return None
+    rows = [batches.rows for batches in models if isinstance(batches, InMemory)]
+    selected = np.array([case.selected(each, k) for each in rows])
     gained, lost = selected & ~selected[-1], ~selected & selected[-1]
 
     def by_group(changed: Booleans) -> Integers:
         return np.array(
             [
-                [n for p in partitions for n in np.bincount(p.codes[rows], minlength=len(p.labels))]
+                [
+                    n
+                    for p in case.partitions
+                    for n in np.bincount(p.codes[rows], minlength=len(p.labels))
+                ]
                 for rows in changed
             ]
         )

@@ -19,7 +19,12 @@ from fairridge.sources import RowSource
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of, drift_sums
-from fairridge.validation.report.groups import audited_in, decision_gaps, decision_rule
+from fairridge.validation.report.groups import (
+    Comparison,
+    audited,
+    decision_gaps,
+    decision_rule,
+)
 from fairridge.validation.report.record import of_stack, subject_of
 from fairridge.validation.report.rows import accuracy_of, measures_of
 from fairridge.validation.report.rows_read import Read, ReportRows
@@ -49,9 +54,8 @@ def gather_new_rows(
     rule = decision_rule(example, name, options)
     with one_blas_thread():
         called = "new" if model.fair else "these"
-        samples = audited_in(
-            judged.scored, judged.columns, rule, example, int(options.small), called
-        )
+        case = Comparison(judged.columns, rule, int(options.small))
+        samples = audited(case, [judged.scored], example, called)
     what, n_rows = "Fairness audit", {"Rows": n}
     known: dict[str, Any] = {"called": "rows", "left_out": PREDICTIONS_ONLY}
     if model.fair:

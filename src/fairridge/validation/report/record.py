@@ -79,7 +79,7 @@ def subject_of(
     """
     assert rows.attributes is not None
     name, labels, family = name or "the response", rows.labels, model.family
-    sensitive = tuple(map(rows.attributes.label, range(rows.attributes.shape[1])))
+    sensitive = rows.attributes.labels
     record = _record(model, inputs, rows, options, n_rows) | (more or {})
     settings = (model.linear._fitted.settings if model.fair else model.given).get_params(False)
     return Subject(
@@ -108,7 +108,7 @@ def of_stack(model: ScoredModel, given: PassedRows | RowSource, subject: Subject
     if model.kind != "stacked" or isinstance(given, RowSource):
         return subject
     table = as_table(model.after_steps(given).X)
-    names = map(table.label, range(table.shape[1]))
+    names = table.labels
     learners = "every row has the score of learners that were fitted to other rows"
     if model.last.prefit:
         learners = "they were fitted before"
@@ -133,7 +133,7 @@ def _title(model: ScoredModel) -> str:
 
 def _predictors(model: ScoredModel, table: Table, sensitive: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of the columns of X that are not sensitive."""
-    names = tuple(map(table.label, range(table.shape[1])))
+    names = table.labels
     if not model.fair:
         return tuple(name for name in names if name not in sensitive)
     design = model.linear._fitted.design

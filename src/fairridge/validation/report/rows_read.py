@@ -10,9 +10,9 @@ import numpy as np
 
 from fairridge.data import name_of
 from fairridge.estimators._responses import Inputs
-from fairridge.metrics.audited_source import attributes_seen, values_of
 from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed, Sums
 from fairridge.metrics.comparison import AuditedColumns
+from fairridge.metrics.groups import attribute_values, attributes_of
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.sources import RowSource
 from fairridge.sources.batch import Batch
@@ -41,8 +41,7 @@ class ReportRows:
     def in_memory(cls, model: ScoredModel, given: PassedRows, bins: int) -> ReportRows:
         """Read rows at once."""
         read = inputs, rows = read_rows(model, given)
-        assert rows.attributes is not None
-        columns = AuditedColumns.of_table(rows.attributes, rows.mean_weight, bins=bins)
+        columns = AuditedColumns.of_rows(rows, bins)
         return cls(InMemory(read), read, inputs.table.shape[0], columns, name_of(given.y))
 
     @classmethod
@@ -52,7 +51,7 @@ class ReportRows:
         reader = ModelReader(model, source.roles)
         batches = Streamed(source, reader.columns, reader)
         seen = batches.sum(_FirstLook(source.roles, bins))
-        columns = AuditedColumns.of(attributes_seen(seen["attributes"], bins))
+        columns = AuditedColumns(attributes_of(seen["attributes"], bins))
         name = "".join(source.roles.response)
         return cls(batches, seen["example"].value, seen["rows"], columns, name)
 
@@ -160,7 +159,9 @@ class _FirstLook:
             keep=slice(None),
         )
         return Sums({
-            "attributes": values_of(rows.attributes, rows.mean_weight, self.roles, self.bins),
+            "attributes": attribute_values(
+                rows.attributes, rows.mean_weight, self.bins, self.roles.kinds
+            ),
             "rows": len(rows.weight),
             "example": Alike((example, _head(rows))),
         })  # fmt: skip
