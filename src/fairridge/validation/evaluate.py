@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily, with_class_weights
-from fairridge.metrics.batches import Sums
+from fairridge.metrics.batches import Batches, Sums
 from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import moments_of_columns
@@ -90,6 +92,54 @@ def accuracy_of_sums(family: Family, sums: Sums) -> dict[str, float]:
     y, squares = sums["response"], sums["squares"]
     share = r_squared(squares, float(y.scatter[0, 0]), y.n_rows)
     return found | {"rmse": float(np.sqrt(squares / y.weight)), "r_squared": share}
+
+
+@dataclass(frozen=True)
+class _Logs:
+    """Logarithms of sums, which those of other rows add to."""
+
+    values: Floats
+
+    def __add__(self, other: _Logs) -> _Logs:
+        return _Logs(np.logaddexp(self.values, other.values))
+
+
+def accuracy_in(batches: Batches, family: Family) -> dict[str, float]:
+    """Measure predictions in batches of rows, with D², but without what ranks rows."""
+    plain = with_class_weights(family, None)
+    sums = batches.sum(partial(_sums_and_null, plain))
+    found = accuracy_of_sums(plain, sums)
+    if plain.reads == "classes" or plain.least_squares:
+        return found
+    level = _null_level(plain, sums)
+    if level is None or not sums["response"].scatter[0, 0] > 0.0:
+        return found
+    null = float(batches.sum(partial(_null_deviance, plain, level)))
+    return found | {"d_squared": 1.0 - float(sums["deviance"]) / null} if null > 0.0 else found
+
+
+def _null_level(family: Any, sums: Sums) -> float | None:
+    """Return the intercept of the null model; None if an offset hides it."""
+    if sums["logs"] is not None:
+        above, below = sums["logs"].values
+        return float(above - below)
+    mean = np.asarray(sums["response"].mean[0])
+    return None if sums["offset"] else float(family.to_eta(mean))
+
+
+def _sums_and_null(family: Family, rows: ScoredRows) -> Sums:
+    """Sum a batch, and what tells the null model."""
+    logs = getattr(family, "log_sums", None)
+    known = None if logs is None else _Logs(logs(rows.response, rows.weight, rows.added))
+    null = {"logs": known, "offset": int(rows.added is not None)}
+    return Sums(accuracy_sums(family, rows).parts | null)
+
+
+def _null_deviance(family: Family, level: float, rows: ScoredRows) -> float:
+    """Return the deviance of the model of an intercept, which keeps the offset."""
+    shift = np.zeros(len(rows.weight)) if rows.added is None else rows.added
+    eta = (level + shift)[:, None]
+    return float(family.deviance_terms(rows.response, eta, rows.weight, 0).deviance)
 
 
 def _digits(probability: Floats) -> Floats:

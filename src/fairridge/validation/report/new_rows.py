@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
+from fairridge.estimators._responses import Inputs
 from fairridge.metrics.audit import check_options
-from fairridge.metrics.batches import Sums
+from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed, Sums
+from fairridge.metrics.comparison import AuditedColumns
 from fairridge.metrics.dependence_shares import WORDS
+from fairridge.metrics.groups import attribute_values, attributes_of
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.measure import Measure, measured_in, of_predictions
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
 from fairridge.sources import RowSource
+from fairridge.sources.batch import Batch
+from fairridge.sources.encoder import kept_rows
+from fairridge.sources.responses import labels_of, numbers_of
+from fairridge.sources.roles import Roles
+from fairridge.validation.evaluate import accuracy_in
 from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.drift import drift_of, drift_sums
-from fairridge.validation.report.groups import (
-    Comparison,
-    audited,
-    decision_gaps,
-    decision_rule,
-)
+from fairridge.validation.report.groups import Comparison, audited, decision_gaps, decision_rule
 from fairridge.validation.report.record import of_stack, subject_of
 from fairridge.validation.report.rows import accuracy_of, measures_of
-from fairridge.validation.report.rows_read import Read, ReportRows
-from fairridge.validation.report.streamed_accuracy import accuracy_in
 from fairridge.validation.scored_model import ScoredModel
 
 NAN = float("nan")
@@ -37,6 +44,8 @@ PREDICTIONS_ONLY = (
     "price of other bounds, coefficients, the sources of unfairness, certificates, and the drift "
     "of columns."
 )
+# A row of rows that are not in memory, from which a report takes what they have.
+Read = tuple[Inputs, ScoredRows]
 
 
 def gather_new_rows(
@@ -48,7 +57,7 @@ def gather_new_rows(
     """
     check_is_fitted(model.given)
     check_options(CONFIDENCE, options.bins, options.small)
-    judged = _judged_rows(model, given, options)
+    judged = ReportRows.of(model, given, options)
     inputs, example = judged.example
     name, n = options.response or judged.name, judged.n_rows
     rule = decision_rule(example, name, options)
@@ -60,7 +69,9 @@ def gather_new_rows(
     known: dict[str, Any] = {"called": "rows", "left_out": PREDICTIONS_ONLY}
     if model.fair:
         what, n_rows = "Validation", {"New rows": n, "Training rows": model.linear.n_rows_}
-        drift, no_drift = drift_of(model.linear, judged.batches.sum(_DriftSums(model.linear)))
+        drift, no_drift = drift_of(
+            model.linear, judged.batches.sum(partial(_drift_sums, model.linear))
+        )
         certificate = getattr(model.linear, "certificate_", None)
         known = {"drift": drift, "no_drift": no_drift, "certificate": certificate}
     subject = subject_of(model, inputs, example, rule, options, name=name, what=what, n_rows=n_rows)
@@ -79,26 +90,9 @@ def gather_new_rows(
     )
 
 
-def _judged_rows(
-    model: ScoredModel, given: PassedRows | RowSource, options: ReportSettings
-) -> ReportRows:
-    """Read rows in memory, or look at those elsewhere."""
-    if not isinstance(given, RowSource):
-        return ReportRows.in_memory(model, model.inner_rows(given), options.bins)
-    if options.top is not None:
-        raise TypeError("top needs the rows in memory: pass a frame or an array.")
-    return ReportRows.elsewhere(model, given, options.bins)
-
-
-@dataclass(frozen=True)
-class _DriftSums:
-    """Sums columns of batches; it travels."""
-
-    linear: Any
-
-    def __call__(self, read: Read) -> Sums:
-        """Sum a batch."""
-        return drift_sums(self.linear, read[0])
+def _drift_sums(linear: Any, read: Read) -> Sums:
+    """Sum the columns of a batch."""
+    return drift_sums(linear, read[0])
 
 
 def _shares(
@@ -154,7 +148,7 @@ def _accuracy(
 ) -> tuple[NewRowsMeasure, ...]:
     """Measure how well predictions meet the responses."""
     names = {key: name for key, name, _ in measures_of(model.family)}
-    if judged.is_elsewhere:
+    if not isinstance(judged.batches, InMemory):
         measures = accuracy_in(judged.scored, model.family)
         audits = [sample.audits[0] for sample in samples]
         known = [audit.overall.ranking.auc.value for audit in audits]
@@ -175,3 +169,142 @@ def _accuracy(
         for key, name in names.items()
         if key in measures
     )
+
+
+# ------------------------------------------------------------------------ rows
+
+
+@dataclass(frozen=True)
+class ReportRows:
+    """Rows as they were read and scored, and what all of them decide."""
+
+    batches: Batches  # of `Read`
+    example: Read  # all rows in memory, or one of them
+    n_rows: int
+    columns: AuditedColumns
+    name: str  # of the response
+
+    @classmethod
+    def of(
+        cls, model: ScoredModel, given: PassedRows | RowSource, options: ReportSettings
+    ) -> ReportRows:
+        """Read rows in memory at once, or look at all rows of a source once, batch by batch."""
+        if not isinstance(given, RowSource):
+            read = inputs, rows = read_rows(model, model.inner_rows(given))
+            columns = AuditedColumns.of_rows(rows, options.bins)
+            return cls(InMemory(read), read, inputs.table.shape[0], columns, name_of(given.y))
+        if options.top is not None:
+            raise TypeError("top needs the rows in memory: pass a frame or an array.")
+        _require_batches(model, given)
+        reader = ModelReader(model, given.roles)
+        batches = Streamed(given, reader.columns, reader)
+        seen = batches.sum(partial(_first_look, given.roles, options.bins))
+        columns = AuditedColumns(attributes_of(seen["attributes"], options.bins))
+        name = "".join(given.roles.response)
+        return cls(batches, seen["example"].value, seen["rows"], columns, name)
+
+    @property
+    def scored(self) -> Batches:
+        """The scored rows alone."""
+        return self.batches.map(itemgetter(1))
+
+
+def _require_batches(model: ScoredModel, source: RowSource) -> None:
+    """Raise unless the model scores batches of rows, and these have what it needs."""
+    if model.kind != "linear" or model.steps is not None:
+        raise TypeError(
+            "a report on rows that are not in memory takes a linear model of fairridge; use "
+            "audit(source, predictions), or pass a frame or an array."
+        )
+    if model.family.reads == "times":
+        raise ValueError(
+            "a report on times needs the rows in memory: pass a frame or an array, or use "
+            "audit(source, predictions)."
+        )
+    source.roles.require_training()
+
+
+@dataclass(frozen=True)
+class ModelReader:
+    """Reads a batch as a fitted model does, and scores it; it travels."""
+
+    model: ScoredModel
+    roles: Roles
+
+    @property
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Columns of X, and of S if these came separately at fit."""
+        design = self.model.linear._fitted.design
+        if design.names is None or (design.separate and design.sensitive_names is None):
+            raise ValueError(
+                f"this {self.model.name} was fitted to an array without column names; fit it to a "
+                "frame, or to rows with names, to report on named columns."
+            )
+        return design.names, design.sensitive_names if design.separate else ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns it reads."""
+        X, S = self._names
+        roles = self.roles
+        for name in (*X, *S):
+            if name not in roles.columns:
+                raise ValueError(
+                    f"these rows lack column {name!r}, which was there at fit; they have "
+                    f"{', '.join(roles.columns)}."
+                )
+        return (*X, *S, *roles.response, *roles.extras)
+
+    def __call__(self, batch: Batch) -> Read | None:
+        """Read the rows of positive weight; None if there are none."""
+        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+        roles, (X, S) = self.roles, self._names
+        keep, weight = kept_rows(frame, roles.weight)
+        if not len(np.arange(frame.shape[0])[keep]):
+            return None
+        if not isinstance(keep, slice):
+            frame = frame[keep.tolist(), :]
+        (response,) = roles.response
+        read = numbers_of if self.model.classes is None else labels_of
+        given = PassedRows(
+            frame.select(X).to_native(),
+            read(frame, response),
+            frame.select(S).to_native() if S else None,
+            weight,
+            None if roles.offset is None else numbers_of(frame, roles.offset),
+            None if roles.exposure is None else numbers_of(frame, roles.exposure),
+        )
+        return read_rows(self.model, given, batch=True)
+
+
+def _first_look(roles: Roles, bins: int, read: Read) -> Sums:
+    """Look at a batch for what all rows decide before they are summed."""
+    inputs, rows = read
+    assert rows.attributes is not None
+    first = np.array([0])
+    example = replace(
+        inputs,
+        table=inputs.table.take(first),
+        attributes=inputs.attributes and inputs.attributes.take(first),
+        weight=None if inputs.weight is None else inputs.weight[:1],
+        offset=None if inputs.offset is None else inputs.offset[:1],
+        keep=slice(None),
+    )
+    return Sums({
+        "attributes": attribute_values(rows.attributes, rows.mean_weight, bins, roles.kinds),
+        "rows": len(rows.weight),
+        "example": Alike((example, _head(rows))),
+    })  # fmt: skip
+
+
+def _head(rows: ScoredRows) -> ScoredRows:
+    """Return the first row."""
+    n = len(rows.weight)
+    known = {field.name: getattr(rows, field.name) for field in fields(rows)}
+    kept: dict[str, Any] = {
+        name: values[:1]
+        for name, values in known.items()
+        if name != "classes" and isinstance(values, np.ndarray) and len(values) == n
+    }
+    assert rows.attributes is not None
+    return replace(rows, attributes=rows.attributes.take(np.array([0])), **kept)
