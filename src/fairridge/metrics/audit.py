@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -252,7 +253,7 @@ class AuditedData:
 
 def _audited(data: AuditedData, options: AuditOptions) -> Audit:
     """Look at all rows, decide how they are read, and compare their groups."""
-    seen = data.batches.sum(_FirstLook(options.bins, data.kinds))
+    seen = data.batches.sum(partial(_first_look, options.bins, data.kinds))
     attributes, controls = (
         attributes_of(seen[name], options.bins) for name in ("attributes", "controls")
     )
@@ -269,7 +270,7 @@ def _audited(data: AuditedData, options: AuditOptions) -> Audit:
         data.controls,
     )
     every_cell = data.kinds is not None
-    batches = data.batches.map(_Compared(columns, controls, decided, every_cell))
+    batches = data.batches.map(partial(_compared, columns, controls, decided, every_cell))
     found = compare(batches, asked)
     if not (options.learned and isinstance(batches, InMemory)):
         return found
@@ -278,25 +279,16 @@ def _audited(data: AuditedData, options: AuditOptions) -> Audit:
     return replace(found, learned_share=share)
 
 
-@dataclass(frozen=True)
-class _FirstLook:
-    """What all rows decide before they are summed; it travels."""
-
-    bins: int
-    kinds: Mapping[str, Kind] | None
-
-    def __call__(self, rows: AuditedInput) -> Sums:
-        """Look at rows."""
-        given, tables = rows.predictions, {"attributes": rows.attributes, "controls": rows.controls}
-        values = {
-            name: None
-            if table is None
-            else attribute_values(table, given.mean_weight, self.bins, self.kinds)
-            for name, table in tables.items()
-        }
-        response = None if given.response is None else Representatives.of(given.response)
-        predicted = Sums(dict(enumerate(map(Representatives.of, given.columns))))
-        return Sums(values | {"response": response, "predicted": predicted})
+def _first_look(bins: int, kinds: Mapping[str, Kind] | None, rows: AuditedInput) -> Sums:
+    """Look at rows for what all of them decide before they are summed."""
+    given, tables = rows.predictions, {"attributes": rows.attributes, "controls": rows.controls}
+    values = {
+        name: None if table is None else attribute_values(table, given.mean_weight, bins, kinds)
+        for name, table in tables.items()
+    }
+    response = None if given.response is None else Representatives.of(given.response)
+    predicted = Sums(dict(enumerate(map(Representatives.of, given.columns))))
+    return Sums(values | {"response": response, "predicted": predicted})
 
 
 def _decided(data: AuditedData, seen: Sums, rules: dict[str, Any]) -> Decided:
@@ -308,24 +300,21 @@ def _decided(data: AuditedData, seen: Sums, rules: dict[str, Any]) -> Decided:
     return decide(response, predicted, data.name, rates=data.rates, **rules)
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """Makes `ComparedRows` of rows; it travels."""
-
-    columns: AuditedColumns
-    controls: tuple[Attribute, ...]
-    decided: Decided
-    every_cell: bool
-
-    def __call__(self, rows: AuditedInput) -> ComparedRows:
-        """Group rows and read their predictions."""
-        return ComparedRows(
-            self.columns.rows(rows.attributes, every_cell=self.every_cell),
-            self.decided.outcomes(rows.predictions),
-            rows.eta,
-            self.decided.probabilities(rows.predictions),
-            None if rows.controls is None else written_out(self.controls, rows.controls),
-        )
+def _compared(
+    columns: AuditedColumns,
+    controls: Sequence[Attribute],
+    decided: Decided,
+    every_cell: bool,
+    rows: AuditedInput,
+) -> ComparedRows:
+    """Group rows and read their predictions."""
+    return ComparedRows(
+        columns.rows(rows.attributes, every_cell=every_cell),
+        decided.outcomes(rows.predictions),
+        rows.eta,
+        decided.probabilities(rows.predictions),
+        None if rows.controls is None else written_out(controls, rows.controls),
+    )
 
 
 # ------------------------------------------------------------------------ rows of a source

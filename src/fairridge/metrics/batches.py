@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from fairridge.sources.batch import add
@@ -67,23 +68,17 @@ class Streamed:
 
     def sum(self, function: Callable[[Any], Any]) -> Any:
         """Add up a function of the batches, where they are."""
-        total = self.source.map_batches(_Then(self.work, function), self.columns)
+        total = self.source.map_batches(partial(_then, self.work, function), self.columns)
         if total is None:
             raise ValueError("there are no rows with a positive weight.")
         return total
 
     def map(self, function: Callable[[Any], Any]) -> Streamed:
         """Apply a function to every batch, as it is read."""
-        return Streamed(self.source, self.columns, _Then(self.work, function))
+        return Streamed(self.source, self.columns, partial(_then, self.work, function))
 
 
-@dataclass(frozen=True)
-class _Then:
-    """Two functions, one after the other; nothing stays nothing."""
-
-    first: Callable[..., Any]
-    then: Callable[[Any], Any]
-
-    def __call__(self, *batch: Any) -> Any:
-        made = self.first(*batch)
-        return None if made is None else self.then(made)
+def _then(first: Callable[..., Any], then: Callable[[Any], Any], *batch: Any) -> Any:
+    """Call two functions, one after the other; nothing stays nothing."""
+    made = first(*batch)
+    return None if made is None else then(made)

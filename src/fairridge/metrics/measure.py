@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,16 +124,12 @@ class Measure:
             columns = np.hstack([rows.sensitive, rows.scores, rows.targets])
             width = Alike((rows.sensitive.shape[1], rows.scores.shape[1]))
             return Sums({"width": width, "moments": moments_of_columns(columns, rows.weight)})
-        return moments_of(self.judged(rows), *self._given(rows)) if self.of_variance else None
+        return moments_of(*self.explained(rows)) if self.of_variance else None
 
-    def second_sums(self, rows: ScoredRows, regressions: Regressions) -> ShareSums:
-        """Sum what the interval is computed from."""
-        return regressions.sums(self.judged(rows), *self._given(rows))
-
-    def _given(self, rows: ScoredRows) -> tuple[Floats, Floats]:
-        """Return S and controls."""
+    def explained(self, rows: ScoredRows) -> tuple[list[Judged], Floats, Floats]:
+        """Return scores, S and controls."""
         S = rows.sensitive if self.columns is None else rows.sensitive[:, list(self.columns)]
-        return S, rows.controls if self.given else rows.controls[:, :0]
+        return self.judged(rows), S, rows.controls if self.given else rows.controls[:, :0]
 
     def found(
         self, first: Any, second: tuple[Regressions, ShareSums] | None, confidence: float
@@ -162,33 +159,21 @@ class Measure:
         ]
 
 
-@dataclass(frozen=True)
-class _FirstSums:
-    """The first pass of several measures; it travels."""
-
-    measures: dict[str, Measure]
-
-    def __call__(self, rows: ScoredRows) -> Sums:
-        """Sum rows."""
-        return Sums({name: measure.first_sums(rows) for name, measure in self.measures.items()})
+def _first_sums(measures: dict[str, Measure], rows: ScoredRows) -> Sums:
+    """Sum rows in the first pass of several measures."""
+    return Sums({name: measure.first_sums(rows) for name, measure in measures.items()})
 
 
-@dataclass(frozen=True)
-class _SecondSums:
-    """The second pass of measures that have one; it travels."""
-
-    measures: dict[str, tuple[Measure, Regressions]]
-
-    def __call__(self, rows: ScoredRows) -> Sums:
-        """Sum rows."""
-        return Sums({name: one.second_sums(rows, by) for name, (one, by) in self.measures.items()})
+def _second_sums(measures: dict[str, tuple[Measure, Regressions]], rows: ScoredRows) -> Sums:
+    """Sum rows in the second pass of measures that have one."""
+    return Sums({name: by.sums(*one.explained(rows)) for name, (one, by) in measures.items()})
 
 
 def measured_in(
     batches: Batches, measures: dict[str, Measure], confidence: float
 ) -> dict[str, tuple[Estimate, float]]:
     """Return shares with their intervals, and the same adjusted for chance, in batches of rows."""
-    first = batches.sum(_FirstSums(measures))
+    first = batches.sum(partial(_first_sums, measures))
     regressions = {
         name: Regressions.of(first[name])
         for name, measure in measures.items()
@@ -196,7 +181,8 @@ def measured_in(
     }
     second: dict[str, tuple[Regressions, ShareSums]] = {}
     if regressions:
-        sums = batches.sum(_SecondSums({k: (measures[k], by) for k, by in regressions.items()}))
+        both = {name: (measures[name], by) for name, by in regressions.items()}
+        sums = batches.sum(partial(_second_sums, both))
         second = {name: (by, sums[name]) for name, by in regressions.items()}
     return {
         name: measure.found(first[name], second.get(name), confidence)

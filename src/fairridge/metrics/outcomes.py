@@ -118,6 +118,12 @@ class Outcomes(Decided):
         return self.weight if self.exposure is None else self.weight / self.exposure
 
     @property
+    def observed(self) -> NDArray[Any]:
+        """Responses: numbers, or whether rows are of the positive class."""
+        assert self.response is not None
+        return self.response > 0.0 if self.kind == "classification" else self.response
+
+    @property
     def wanted(self) -> Booleans:
         """Which rows of known class have the favorable outcome."""
         assert self.response is not None

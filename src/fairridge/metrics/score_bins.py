@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
-from fairridge.metrics.distances import Distances, ScoreOrder, Spread
-from fairridge.metrics.group_sums import observed
+from fairridge.metrics.distances import BinErrors, Distances, ScoreOrder, Spread
 from fairridge.metrics.groups import Grouping, weighted_quantiles
 from fairridge.metrics.outcomes import Outcomes
 from fairridge.metrics.ranking import UNRANKED, Ranking, ranked
-from fairridge.metrics.score_errors import BinErrors
 
 # Bins, each of the same weight: measures are then off by less than 0.001.
 SCORE_BINS = 4096
@@ -54,7 +52,7 @@ class BinnedScores:
         np.minimum.at(low, places, score)
         np.minimum.at(high, places, -score)
         parted = outcomes.ranks and outcomes.response is not None
-        rows = [observed(outcomes), ~observed(outcomes)] if parted else [np.ones(len(score))]
+        rows = [outcomes.observed, ~outcomes.observed] if parted else [np.ones(len(score))]
         classes = [
             [
                 np.bincount(part.codes * m + places, weight * among, len(part.labels) * m)

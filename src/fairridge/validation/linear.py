@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,43 @@ from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
 from fairridge.validation.read_rows import scores_of, written
-from fairridge.validation.whole import WholeModel
 
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WholeModel:
+    """A model of all rows, and what its coefficients are.
+
+    Attributes
+    ----------
+    model : LinearModel
+        The model.
+    training : Training
+        All rows.
+    warm_start : object
+        What helps a problem on some of the rows to start; None for closed forms.
+    """
+
+    model: LinearModel
+    training: Training
+    warm_start: Any = None
+
+    @classmethod
+    def of(cls, model: LinearModel, training: Training) -> WholeModel:
+        """Fit the model to all rows, so far as that helps folds to start."""
+        if training.unmapped is not None:
+            # Features that are fitted to each training set have no coefficients in common.
+            return cls(model, training)
+        return cls(model, training, model._set_up(training).warm_start())
+
+    def problem(self, train: MemoryEngine) -> Any:
+        """Set the model up on some rows, and start it."""
+        problem: Any = self.model._problem_on(train, self.training.response.on(train))
+        if self.warm_start is not None:
+            problem.start_from(self.warm_start)
+        return problem
 
 
 def row_fold(

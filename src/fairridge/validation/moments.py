@@ -32,9 +32,8 @@ from fairridge.solvers.spectrum import CONDITION_LIMIT
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import Scores, fold_scores, row_fold, share_of
+from fairridge.validation.linear import Scores, WholeModel, fold_scores, row_fold, share_of
 from fairridge.validation.read_rows import scores_of
-from fairridge.validation.whole import WholeModel
 
 # A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
 MIN_SCATTER_LEFT = 0.1

@@ -24,9 +24,9 @@ from fairridge.exceptions import BoundWarning
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
+from fairridge.validation.linear import WholeModel
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.rows import Measured
-from fairridge.validation.whole import WholeModel
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 8, 20_000
