@@ -7,14 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from fairridge import outputs
 from fairridge.cli import app
-from fairridge.cli.interruption import INTERRUPTION, RETRY_SECONDS
 
 ROLES = ("--response", "came", "--sensitive", "sex", "--drop", "id")
 MODEL = ("--model", "m.json")
@@ -27,7 +25,7 @@ COMMANDS = {
     "export": ("export", *MODEL, "--to", "sql", "--out", "o.sql"),
     "audit": ("audit", "shop.csv", *MODEL, "--response", "came", "--out", "o.csv"),
     "compare": ("compare", "shop.csv", *ROLES, "--models", "FGRRM", "--cv", "2", "--out", "o.csv"),
-    "choose": ("choose", "shop.csv", *ROLES, "--rule", "mean-gap:0.9", "--out", "o.json"),
+    "choose": ("choose", "shop.csv", *ROLES, "--rule", "adverse-impact:0.01", "--out", "o.json"),
     "monitor": ("monitor", "shop.csv", *MODEL, "--state", "o.json"),
     "report": ("report", "shop.csv", *ROLES, "--cv", "2", "--bootstrap", "2", "--out", "o.html"),
     "new rows": ("report", "shop.csv", *MODEL, "-y", "came", "--new-rows", "--out", "o.html"),
@@ -144,52 +142,6 @@ def test_interrupted_while_it_locks(run, files, step, monkeypatch):
     assert result.code == 130
     assert not presses
     assert not [path for path in os.listdir() if path.endswith(".lock")]
-
-
-def test_an_import_that_was_interrupted_is_no_missing_package(run, files, monkeypatch):
-    def fail(*_):
-        INTERRUPTION.seen = True  # as after Ctrl-C in the middle of a module in C
-        raise ImportError("initialization failed")
-
-    monkeypatch.setattr("fairridge.cli.fitting.make_model", fail)
-    result = run(*COMMANDS["fit"])
-    assert (result.code, result.error.splitlines()[-1]) == (130, "fairridge: interrupted.")
-
-
-class Leaving:
-    """Presses Ctrl-C while it is taken away, where Python ignores exceptions."""
-
-    def __del__(self):
-        os.kill(os.getpid(), signal.SIGINT)
-
-
-def test_an_interruption_that_python_ignores_comes_again(run, files, monkeypatch):
-    def leave(*_):
-        Leaving()
-        time.sleep(20.0)
-        raise AssertionError("nothing came again")
-
-    monkeypatch.setattr("fairridge.cli.fitting.make_model", leave)
-    start = time.perf_counter()
-    result = run(*COMMANDS["fit"])
-    assert time.perf_counter() - start < 15.0
-    assert (result.code, result.error.splitlines()[-1]) == (130, "fairridge: interrupted.")
-    assert "ignored" not in result.error
-    assert sorted(os.listdir()) == files
-
-
-def test_an_interruption_of_the_last_object_leaves_no_exception_for_later(run, files, monkeypatch):
-    monkeypatch.setattr("fairridge.cli.fitting.make_model", lambda *_: Leaving() and 1 / 0)
-    assert run(*COMMANDS["fit"]).code == 130
-    time.sleep(3 * RETRY_SECONDS)
-
-
-def test_other_exceptions_that_python_ignores_are_shown(run, files, monkeypatch):
-    shown = []
-    monkeypatch.setattr(sys, "unraisablehook", shown.append)
-    with INTERRUPTION.noticed():
-        sys.unraisablehook(SimpleNamespace(exc_value=ValueError("odd")))
-    assert [type(one.exc_value) for one in shown] == [ValueError]
 
 
 LATE = """

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from collections.abc import Sequence
 
 from fairridge.cli.exit_codes import ExitCode
-from fairridge.cli.interruption import INTERRUPTION, ignore_from_now_on
 
 __all__ = ["main"]
 
@@ -24,24 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or io.StringIO()
     sys.stderr = sys.stderr or io.StringIO()
     try:
-        with INTERRUPTION.noticed():
-            code = _run(sys.argv[1:] if arguments is None else list(arguments))
+        code = _run(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         sys.stderr.write("fairridge: interrupted.\n")
         code = ExitCode.INTERRUPTED
-    if arguments is None:  # the program ends here
-        ignore_from_now_on()
+    if arguments is None:  # the program ends here: Ctrl-C comes too late
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return code
 
 
 def _run(arguments: list[str]) -> int:
     try:
         from fairridge.cli.app import run
-    except Exception as error:
-        if INTERRUPTION.seen:
-            raise KeyboardInterrupt from None
-        if not isinstance(error, ModuleNotFoundError):
-            raise
+    except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("fairridge"):
             raise
         sys.stderr.write(MISSING.format(error.name))

@@ -21,7 +21,6 @@ from fairridge.cli.errors import as_options, explain, notes
 from fairridge.cli.examples import epilog
 from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.fitting import fit, path
-from fairridge.cli.interruption import INTERRUPTION
 from fairridge.cli.options import AsJson
 from fairridge.cli.parameters import options_of
 from fairridge.cli.predicting import predict
@@ -148,8 +147,6 @@ def run(arguments: list[str]) -> int:
         _forget_output()
         return 1
     except Exception as error:
-        if INTERRUPTION.seen:
-            raise KeyboardInterrupt from None
         explained = explain(error)
         if explained is None:
             raise
