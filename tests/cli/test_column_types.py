@@ -117,7 +117,7 @@ def test_codes_stay_text_in_a_file_without_leading_zeros(run, files):
 def test_reports_audits_and_comparisons_read_alike(run, files):
     run("fit", "train.csv", *ROLES, "--drop", "id", "--out", "m.json")
     audited = run("audit", "new.csv", "-m", "m.json", "-y", "default")
-    assert audited.out.startswith("Favorable outcome: default = 0")
+    assert "favorable outcome: default = 0" in audited.out
     report = run("report", "train.csv", "-y", "default", "-m", "m.json", "--cv", 0,
                  "--bootstrap", 0)  # fmt: skip
     assert report.code == 0

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairridge.cli.column_types import NOTHING, Kinds, coded, is_text, typed
+from fairridge.arguments import check_number
+from fairridge.cli.column_types import NOTHING, Kinds, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read, repeated
 from fairridge.cli.options import MODEL, Columns
@@ -65,14 +66,14 @@ def make_model(data: Data, settings: Settings, seed: int = 0) -> Any:
                 f"{MODEL.names[parameter]} {shown} is for {MODEL.whom(parameter)}, but the family "
                 f"is {data.family}; leave it out."
             )
+    if not streamed:  # levels of rows in memory have been counted already
+        settings = settings | dict.fromkeys(settings.keys() & {"max_levels"})
     parameters: dict[str, Any] = settings | {
         # A source of rows knows its sensitive attributes itself.
         "sensitive": None if streamed else list(data.roles.sensitive),
         "controls": list(data.roles.controls) or None,
         "random_state": seed,
     }
-    if "max_levels" in settings and not streamed:
-        parameters["max_levels"] = None  # levels of rows in memory have been counted already
     if name == "FairRidgeRegressor":
         parameters["family"] = data.family
     return getattr(fairridge, name)(**parameters)
@@ -131,20 +132,21 @@ def read_data(
     table, notes, styles = typed(table, [*used, *roles.others.values()], kinds, csv=csv)
     # A date is an unlikely response, and a number of days an unlikely answer.
     table, more, others = typed(table, roles.target, kinds, dates=False, csv=csv)
-    encoded = _encoded_columns(table, used, settings, roles)
     family, reason = choose_family(table, roles.target, columns.family, source)
     check_exposure(columns.exposure, family)
+    X = table.select(used)
+    options = {argument: table.column(name) for argument, name in roles.others.items()}
     return Data(
         origin=source.fingerprint,
-        X=table.select(used),
+        X=X,
         y=_target(table, roles.target),
-        options={argument: table.column(name) for argument, name in roles.others.items()},
+        options=options,
         roles=roles,
         family=family,
         reason=reason,
         columns=columns,
         remarks=(*remarks, *notes, *more),
-        encoded=encoded,
+        encoded=_encoded_columns(X, settings, roles, options.get("sample_weight")),
         styles=(*styles, *others),
     )
 
@@ -262,58 +264,31 @@ def _complete(
     return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
 
 
-def _encoded_columns(
-    table: Any, used: Sequence[str], settings: Settings, roles: ColumnRoles
-) -> int:
+def _encoded_columns(X: Any, settings: Settings, roles: ColumnRoles, weight: Any) -> int:
     """Count the columns that columns become; raise if text is not of categories."""
-    import pyarrow.compute as pc
-
-    from fairridge.data import most_levels
-
-    maximum, rare = settings.get("max_levels"), settings.get("min_frequency")
-    if rare is not None and not rare > 0.0:
-        raise BadInputError(
-            f"--min-frequency {rare:g} must be a number of rows, or below 1 a share of them."
-        )
-    most = most_levels(table.num_rows) if maximum is None else maximum
-    total = 0
-    for name in used:
-        column = table.column(name)
-        if not is_text(column.type):
-            # A number that is missing in some rows has a second column.
-            total += 2 if pc.any(pc.is_null(column, nan_is_null=True)).as_py() else 1
-            continue
-        least = rare if name in roles.predictors else None
-        count = _levels_left(table, name, least, roles.others.get("sample_weight"))
-        if count > most:
-            example = column.drop_null()[0].as_py()
-            raise BadInputError(
-                f"column {name!r} is text with {count:,} different values in "
-                f"{table.num_rows:,} rows, such as {example!r}: too many for categories. "
-                f"If it is a key, leave it out: --drop {name}; if it holds numbers or dates, say "
-                f"so: --numeric {name} or --date {name}; otherwise merge rare values with "
-                f"--min-frequency, or allow more than {most:,}: --max-levels {count}."
-            )
-        total += count - 1
-    return total
-
-
-def _levels_left(table: Any, name: str, least: float | None, weight: str | None) -> int:
-    """Return the number of levels of a column, once rare ones are merged."""
-    import numpy as np
-
-    from fairridge.data import numeric_vector
+    from fairridge.data import as_table, learn_design, most_levels, weights
     from fairridge.data.columns import CategoricalColumn
 
-    text = coded(table.column(name))
-    levels = text.dictionary.to_pylist()
-    # The last code is that of missing values.
-    codes = text.indices.fill_null(len(levels)).to_numpy(zero_copy_only=False)
-    weights = None if weight is None else numeric_vector(table.column(weight), len(codes), weight)
-    *sums, gone = np.bincount(codes, weights=weights, minlength=len(levels) + 1).tolist()
-    known = {level: float(size) for level, size in zip(levels, sums, strict=True) if size > 0.0}
-    learned = CategoricalColumn.learn(name, known, least, float(gone)) if known else None
-    return 0 if learned is None else len(learned.levels)
+    rare, n = settings.get("min_frequency"), X.num_rows
+    if rare is not None:
+        check_number("min_frequency", rare, minimum=0.0, strict=True)
+    missing, weight = settings.get("missing", "error"), weights(weight, n)
+    sensitive = list(roles.sensitive)
+    design = learn_design(as_table(X), None, sensitive, None, weight, rare, missing)
+    most = settings.get("max_levels", most_levels(n))
+    for column in design.columns:
+        if not isinstance(column, CategoricalColumn):
+            continue
+        count = len(column.levels) - len(column.empty)
+        if count > most:
+            raise BadInputError(
+                f"column {column.name!r} is text with {count:,} different values in {n:,} rows, "
+                f"such as {column.levels[0]!r}: too many for categories. If it is a key, leave it "
+                f"out: --drop {column.name}; if it holds numbers or dates, say so: --numeric "
+                f"{column.name} or --date {column.name}; otherwise merge rare values with "
+                f"--min-frequency, or allow more than {most:,}: --max-levels {count}."
+            )
+    return len(design.encoded_names)
 
 
 def _target(table: Any, target: tuple[str, ...]) -> Any:
