@@ -84,6 +84,17 @@ def test_a_level_of_one_row_has_no_standard_error(covariance):
     assert len(found.predict(Z[Z["rare"] == 0.0])) == len(Z) - 1
 
 
+def test_a_level_of_one_row_has_no_standard_error_among_clusters():
+    Z, y = study(np.random.default_rng(3), 1)
+    model, clusters = FairRidgeRegressor(0.05, sensitive=["sex"]).fit(Z, y), np.arange(400) // 4
+    found = model.inference(Z, y, clusters=clusters)
+    assert np.isnan(found.standard_errors[3])
+    assert "No standard errors of 'rare'" in str(found)
+    without = FairRidgeRegressor(0.05, sensitive=["sex"]).fit(Z.drop(columns="rare")[1:], y[1:])
+    others = without.inference(Z.drop(columns="rare")[1:], y[1:], clusters=clusters[1:])
+    np.testing.assert_allclose(found.standard_errors[:3], others.standard_errors, rtol=0.02)
+
+
 @pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
 @pytest.mark.parametrize("sensitive", ["sex", "rare"])
 def test_a_level_of_one_row_leaves_the_errors_of_others(covariance, sensitive):

@@ -76,7 +76,7 @@ def with_few_rows(
 ) -> tuple[Estimates, Estimates]:
     """Correct the errors of raw and fair coefficients of few rows; give them degrees of freedom."""
     family, state = analysis.family, analysis.state
-    simple = family.separable and family.n_predictors == 1 and scheme.clusters is None
+    simple = family.separable and family.n_predictors == 1
     if not (simple and _has_rare_levels(analysis, analysis.n_rows(scheme))):
         return estimates
     width, maps = state.theta.shape[1], analysis.maps(branch)[:2]
@@ -91,6 +91,8 @@ def with_few_rows(
         ),
         branch.center,
     )
+    if scheme.clusters is not None:
+        sums[2:] = 0.0  # residuals of a cluster are not independent: only single rows are found
     factor, df = analysis.finite_sample(scheme)
     first, second = np.split(sums, [maps[0].shape[1]], axis=1)
     return (
