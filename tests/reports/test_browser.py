@@ -128,9 +128,10 @@ def test_buttons_and_charts_move_the_slider(page, binomial_report):
     position = page.run("Number(document.getElementById('r').value)")
     assert 0 <= position < 8
     lines = page.run("[...document.querySelectorAll('svg .cursor')].map(l => l.getAttribute('x1'))")
-    widths = page.run("[...document.querySelectorAll('svg .cursor')].map("
-                      "l => Number(l.closest('svg').dataset.room))")  # fmt: skip
-    shares = [(float(x) - 58) / width for x, width in zip(lines, widths, strict=True)]
+    charts = page.run("[...document.querySelectorAll('svg .cursor')].map("
+                      "l => l.closest('svg').dataset).map(d => [Number(d.left), Number(d.room)])"
+                     )  # fmt: skip
+    shares = [(float(x) - left) / room for x, (left, room) in zip(lines, charts, strict=True)]
     assert np.ptp(shares) < 0.01
 
 

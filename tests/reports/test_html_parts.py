@@ -108,7 +108,7 @@ def test_the_scale_keeps_no_bound_apart():
     assert np.diff(scale.shares)[:2] == pytest.approx([scale.shares[1]] * 2)
     assert scale.shares[-1] == 1.0
     assert scale.shares[-2] < 0.95
-    assert scale.at(0.1) == pytest.approx(scale.pixels[1])
+    assert scale.bounded.at(0.1) == pytest.approx(scale.pixels[1])
 
 
 def test_alternatives_are_the_first_within_the_limit(small_report):

@@ -127,7 +127,7 @@ def _facts(contents: Any) -> dict[str, Any]:
         "achieved": contents.achieved[k],
         "status": contents.status[k],
         "dependence": {
-            "is": contents.dependence_name,
+            "is": contents.dependence.name,
             **values(contents.dependence),
             "refits": None if refits is None else [refits.low, refits.high, refits.count],
         },

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.group_measures import GroupMeasures
 from fairridge.reports.html.contents import ReportContents
 
 TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.05)
@@ -52,15 +49,3 @@ def alternatives(contents: ReportContents) -> tuple[Alternative, ...]:
     ]
     fairest = [model for model in fairest if np.isfinite(values[model.position])]
     return tuple(sorted(fairest, key=lambda model: -model.position))
-
-
-def worst_group(audit: Audit) -> GroupMeasures | None:
-    """Return the group with the lowest adverse impact ratio; None without decisions."""
-    known = [g for g in audit._compared_groups if math.isfinite(g.adverse_impact_ratio)]
-    return min(known, key=lambda group: group.adverse_impact_ratio, default=None)
-
-
-def lowest_ratio(audit: Audit) -> float:
-    """Return the lowest adverse impact ratio of any group that is not small; NaN without any."""
-    worst = worst_group(audit)
-    return math.nan if worst is None else worst.adverse_impact_ratio

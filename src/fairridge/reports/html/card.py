@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.numbers import bound, column, count
 from fairridge.reports.html.sections.limits import limits_of
-from fairridge.reports.html.sections.parts import bounded_text
+from fairridge.reports.html.sections.measures import bounded_text
 from fairridge.reports.html.sections.summary import sentences
 
 USE = (
@@ -77,7 +77,7 @@ def _in_and_out(name: str, curve: Curve, contents: ReportContents, scale: float 
 
 
 def _fairness(contents: ReportContents) -> str:
-    curves = {contents.dependence_name: contents.dependence}
+    curves = {contents.dependence.name: contents.dependence}
     curves |= {curve.name: curve for curve in contents.yardstick.values()}
     text = _table(
         ("", "training", "held out", "training, no bound"),

@@ -14,6 +14,7 @@ from fairridge.metrics.group_measures import AttributeAudit
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.measure import Measure
 from fairridge.reports.html.evidence import Scoring
+from fairridge.reports.html.numbers import measure, number, percent
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Subject:
 class Curve:
     """One measure over the bounds."""
 
+    key: str  # its name in tables
     name: str  # what is measured
     training: Floats  # in the training rows, of shape (m,)
     # Mean over held-out folds, and its standard error, of shape (m,).
@@ -67,6 +69,31 @@ class Curve:
     def best_known(self) -> Floats:
         """On held-out rows if there are any."""
         return self.training if self.held_out is None else self.held_out
+
+    @property
+    def where(self) -> str:
+        """Name those rows."""
+        return "training" if self.held_out is None else "held-out rows"
+
+    @property
+    def on_rows(self) -> str:
+        """Name those rows in a sentence."""
+        return "in training" if self.held_out is None else "on held-out rows"
+
+    def text(self, k: int) -> str:
+        """Write the value at one bound."""
+        return measure(self.key, self.best_known[k])
+
+    def error_text(self, k: int) -> str:
+        """Write its standard error; "" if there is none."""
+        if self.error is None or not np.isfinite(self.error[k]):
+            return ""
+        return percent(self.error[k]) if self.key == "accuracy" else number(self.error[k], 2)
+
+    def with_error(self, k: int) -> str:
+        """Write the value, and its standard error if that is known."""
+        error = self.error_text(k)
+        return f"{self.text(k)} ± {error}" if error else self.text(k)
 
 
 @dataclass(frozen=True)
@@ -187,7 +214,6 @@ class ReportContents(Audited):
     lambda_: Floats  # λ(r), of shape (m,)
     status: tuple[str, ...]  # how each search ended
     dependence: Curve  # what is bounded, as far as it can be measured alike in all rows
-    dependence_name: str  # what that is, in words
     # The numbers that every model is described by; see `metrics.dependence_shares`.
     yardstick: dict[str, Curve]
     accuracy: tuple[Curve, ...]  # measures of accuracy, the most informative one first

@@ -55,6 +55,18 @@ def join(children: Iterable[Any]) -> Html:
     return Html("".join(parts))
 
 
+def section(identity: str, title: str, *children: Any) -> Html:
+    """Make a section with a heading that links can point to."""
+    label = f"{identity}-title"
+    heading = element("h2", title, id=label)
+    return element("section", heading, children, id=identity, aria_labelledby=label)
+
+
+def remark(text: str) -> Html | None:
+    """Make a remark below something; None for no text."""
+    return element("p", text, class_="note") if text else None
+
+
 def json_for_html(value: Any) -> Html:
     """Write JSON that no HTML parser can take for markup."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

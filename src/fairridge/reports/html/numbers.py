@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from fairridge import tables
 
@@ -39,6 +40,11 @@ def percent(value: float, places: int = 1) -> str:
     return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.{places}f}')} %"
 
 
+def share(value: float) -> str:
+    """Write how much of a variance is explained, which may be little."""
+    return percent(value, 2)
+
+
 def points(value: float) -> str:
     """Write a difference of shares, in points of 1 %."""
     return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.1f}')} points"
@@ -61,6 +67,27 @@ def count(value: float) -> str:
 def bound(value: float) -> str:
     """Write a bound r."""
     return _minus(f"{value:.4g}")
+
+
+def measure(key: str, value: float) -> str:
+    """Write a measure of accuracy or of dependence on S, by its name in tables."""
+    return WRITERS.get(key.partition("[")[0], ratio)(value)
+
+
+WRITERS: dict[str, Callable[[float], str]] = {
+    "accuracy": percent,
+    "rmse": partial(number, digits=4),
+    "loss": partial(number, digits=4),
+    "decision_gap": points,
+    "share_of_eta": share,
+    "share_of_means": share,
+    "bounded": share,
+}
+
+
+def unbroken(text: str) -> str:
+    """Keep percentages on one line."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _minus(text: str) -> str:

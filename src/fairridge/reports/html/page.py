@@ -20,7 +20,7 @@ from fairridge.reports.html.sections.comparison import comparison_section
 from fairridge.reports.html.sections.console import console
 from fairridge.reports.html.sections.groups import groups_section
 from fairridge.reports.html.sections.limits import limits_section
-from fairridge.reports.html.sections.parts import name_of_bound
+from fairridge.reports.html.sections.measures import name_of_bound
 from fairridge.reports.html.sections.record import record_section
 from fairridge.reports.html.sections.sources import sources_section
 from fairridge.reports.html.sections.summary import sentences, summary_section
@@ -155,9 +155,9 @@ def render_report(contents: ReportContents) -> str:
     board, scale = Board(contents), PathScale(contents.unfairness)
     sections = [
         summary_section(contents, board),
-        trade_off_section(contents, scale),
-        groups_section(contents, board, scale),
-        coefficients_section(contents, board, scale),
+        trade_off_section(contents),
+        groups_section(contents, board, over_bounds=True),
+        coefficients_section(contents, board),
         sources_section(contents, board),
         comparison_section(contents, board),
         limits_section(contents),
@@ -193,7 +193,7 @@ def _render_new_rows(contents: NewRowsContents) -> str:
     bounded = bool(contents.subject.definition)
     sections = [
         measures_section(contents),
-        groups_section(contents, Board(contents), None),
+        groups_section(contents, Board(contents), over_bounds=False),
         *([drift_section(contents)] if bounded else []),
     ]
     sections += [words_section(sections), record_section(contents)]

@@ -1,9 +1,9 @@
-"""Line charts over the bound, as SVG that the page's style sheet colors."""
+"""Charts as SVG that the page's style sheet colors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,38 +11,42 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.reports.html.markup import Html, element, join
+from fairridge.reports.html.contents import Audited
+from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.numbers import bound
 
+# Colors of the style sheet, and dashes that follow when all have been used.
+COLORS, DASHES = 8, ("", " dashed", " dotted")
 # The last point, without any bound, stands apart from the bounds that may bind.
 BOUNDED_SHARE = 0.88
+# Room around a plot for ticks and names, in units of the drawing.
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 30.0, 14.0, 42.0
 
 
 @dataclass(frozen=True)
-class Margins:
-    """Room around a plot for ticks and names, in units of the drawing."""
+class Scale:
+    """Where values stand on an axis."""
 
-    left: float
-    right: float
-    top: float
-    bottom: float
+    low: float
+    high: float
+    # Where these two stand, in units of the drawing.
+    start: float
+    end: float
 
+    @classmethod
+    def around(cls, values: Iterable[float], start: float, end: float) -> Scale:
+        """Return an axis with room beyond the smallest and the largest value."""
+        known = list(values)
+        low, high = min(known, default=0.0), max(known, default=0.0)
+        if not high > low:
+            low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
+        margin = 0.06 * (high - low)
+        return cls(low - margin, high + margin, start, end)
 
-MARGINS = Margins(left=58.0, right=30.0, top=14.0, bottom=40.0)
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a chart."""
-
-    values: Floats  # over the bounds, of shape (m,)
-    style: str  # CSS classes: a color ``c0`` … ``c7``, and "dashed" or "dotted"
-    label: str  # name, for a tooltip
-    # A band around it, of shape (m,).
-    low: Floats | None = None
-    high: Floats | None = None
-    term: int | None = None  # the row of a table that it belongs to
-    view: str | None = None  # the view in which it is shown; always by default
+    def at(self, value: Any) -> Any:
+        """Return where a value stands."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + (self.end - self.start) * share
 
 
 class PathScale:
@@ -57,148 +61,147 @@ class PathScale:
     """
 
     def __init__(self, bounds: Floats, width: float = 560.0) -> None:
-        self.bounds, self.width, self.end = bounds, width, float(bounds[-2])
-        # Where the plot ends, and how wide it is.
-        self.right, self.room = width - MARGINS.right, width - MARGINS.left - MARGINS.right
-        self.shares = np.append(BOUNDED_SHARE * bounds[:-1] / self.end, 1.0)
-        self.pixels = MARGINS.left + self.room * self.shares
-
-    def at(self, value: float) -> float:
-        """Return where any bound stands."""
-        return MARGINS.left + self.room * BOUNDED_SHARE * value / self.end
-
-    def wider(self, width: float) -> PathScale:
-        """Return the same scale for a drawing of another width."""
-        return PathScale(self.bounds, width)
+        self.width, self.room = width, width - LEFT - RIGHT
+        self.bounded = Scale(0.0, float(bounds[-2]), LEFT, LEFT + BOUNDED_SHARE * self.room)
+        self.pixels = np.append(self.bounded.at(bounds[:-1]), width - RIGHT)
+        self.shares = (self.pixels - LEFT) / self.room
 
 
-class Plot:
-    """The vertical axis and the frame of one chart.
+@dataclass(frozen=True)
+class Line:
+    """One line of a chart over the bounds."""
 
-    Parameters
-    ----------
-    scale : PathScale
-        The horizontal axis.
-    lines : sequence of Line
-        Lines, with bands, that the vertical axis must show.
-    include : sequence of float
-        Other values that it must show.
-    height : float
-        In units of the drawing.
-    """
+    values: Floats  # of shape (m,)
+    style: str  # CSS classes: a color ``c0`` … ``c7``, and "dashed" or "dotted"
+    label: str  # name, for a tooltip and the legend
+    # A band around it, of shape (m,).
+    low: Floats | None = None
+    high: Floats | None = None
+    term: int | None = None  # the row of a table that it belongs to
+    view: str | None = None  # the view in which it is shown; always by default
+    kind: str = ""  # what all lines of the style are, for the legend
 
-    def __init__(
-        self, scale: PathScale, lines: Sequence[Line], include: Sequence[float], height: float
-    ) -> None:
-        self.scale, self.height = scale, height
-        known = [*include]
-        for line in lines:
-            for values in (line.values, line.low, line.high):
-                known += [] if values is None else values[np.isfinite(values)].tolist()
-        low, high = min(known, default=0.0), max(known, default=0.0)
-        if not high > low:
-            low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
-        margin = 0.06 * (high - low)
-        self.low, self.high = low - margin, high + margin
 
-    def y(self, value: float) -> float:
-        """Return where a value stands."""
-        share = (value - self.low) / (self.high - self.low)
-        return MARGINS.top + (self.height - MARGINS.top - MARGINS.bottom) * (1.0 - share)
+@dataclass(frozen=True)
+class Whisker:
+    """An interval at the chosen bound."""
 
-    def points(self, values: Floats) -> str:
-        """Write a line; undefined values repeat their neighbor."""
-        pairs = zip(self.scale.pixels, _filled(values), strict=True)
-        return " ".join(f"{x:.1f},{self.y(value):.1f}" for x, value in pairs)
+    low: float
+    high: float
+    label: str
 
-    def axes(self, label: str, *, as_percent: bool = False) -> Html:
-        """Draw ticks and names."""
-        right, bottom = self.scale.right, self.height - MARGINS.bottom
-        parts = []
-        ticks = nice_ticks(self.low, self.high)
-        for tick, text in zip(ticks, tick_labels(ticks, as_percent=as_percent), strict=True):
-            y = f"{self.y(tick):.1f}"
-            parts.append(straight("grid", MARGINS.left, y, right, y))
-            parts.append(
-                element("text", text, class_="tick end", x=MARGINS.left - 8, y=y, dy="0.32em")
-            )
-        bounds: list[tuple[Any, str]] = [
-            (f"{self.scale.at(tick):.1f}", bound(tick)) for tick in nice_ticks(0.0, self.scale.end)
-        ]
-        for x, text in (*bounds, (right, "none")):
-            parts.append(straight("mark", x, bottom, x, bottom + 4))
-            parts.append(element("text", text, class_="tick middle", x=x, y=bottom + 17))
-        middle, name = f"{self.scale.at(self.scale.end / 2):.1f}", "bound on unfairness, r"
-        parts.append(element("text", name, class_="name middle", x=middle, y=self.height - 6))
-        return join([*parts, upright(label, (MARGINS.top + bottom) / 2)])
+
+def line_style(color: int) -> str:
+    """Return the style of a line: eight colors, then the same ones dashed, then dotted."""
+    return f"c{color % COLORS}{DASHES[color // COLORS % len(DASHES)]}"
+
+
+def figure(caption: str, drawing: Any, legend: dict[str, str], *remarks: Any) -> Html:
+    """Make a figure with its caption above it, and a legend: styles of lines, and what they are."""
+    entries = [
+        element("li", element("i", class_=f"swatch {style}", aria_hidden="true"), " ", label)
+        for style, label in legend.items()
+    ]
+    shown = element("ul", entries, class_="legend")
+    return element("figure", element("figcaption", caption), drawing, shown, remarks)
 
 
 def chart(
-    scale: PathScale,
-    chosen: int,
+    caption: str,
+    contents: Audited,
     lines: Sequence[Line],
     *,
-    title: str,
     label: str,
+    width: float = 560.0,
     height: float = 270.0,
     as_percent: bool = False,
     include: Sequence[float] = (),
-    mark: Callable[[Plot], Html] | None = None,
+    whisker: Whisker | None = None,
     first_view: str | None = None,
 ) -> Html:
-    """Draw lines over the bounds, with a cursor that the slider moves.
+    """Draw lines over the bounds, the first ones on top, with a cursor that the slider moves.
 
-    `include` are values that the vertical axis shows in any case, `mark` draws
-    on top of the lines, and `first_view` is the view that is shown at first.
+    `include` are values that the vertical axis shows in any case, and `first_view` is the view
+    that is shown at first.
     """
-    plot = Plot(scale, lines, include, height)
-    body = [plot.axes(label, as_percent=as_percent)]
-    if plot.low < 0.0 < plot.high:
-        y = f"{plot.y(0.0):.1f}"
-        body.append(straight("zero", MARGINS.left, y, scale.right, y))
-    x = f"{scale.pixels[chosen]:.1f}"
-    return element(
-        "svg",
-        element("title", title),
-        body,
-        [_band(plot, line) for line in lines if line.low is not None],
-        straight("chosen", x, MARGINS.top, x, height - MARGINS.bottom),
-        [_line(plot, line, chosen, first_view) for line in lines],
-        None if mark is None else mark(plot),
-        straight("cursor", x, MARGINS.top - 6, x, height - MARGINS.bottom),
-        class_="chart",
-        role="img",
-        viewBox=f"0 0 {scale.width:g} {height:g}",
-        data_left=f"{MARGINS.left:g}",
-        data_room=f"{scale.room:g}",
-        style=f"--w:{scale.width:g}",
-    )
+    scale, chosen = PathScale(contents.unfairness, width), contents.chosen
+    ends = [*include] if whisker is None else [*include, whisker.high]
+    drawn = [v for line in lines for v in (line.values, line.low, line.high) if v is not None]
+    known = [*ends, *(v for values in drawn for v in values[np.isfinite(values)].tolist())]
+    bottom, right, x = height - BOTTOM, scale.width - RIGHT, scale.pixels[chosen]
+    y = Scale.around(known, bottom, TOP)
+    bounds = [(scale.bounded.at(r), bound(r)) for r in nice_ticks(0.0, scale.bounded.high)]
+    middle = scale.bounded.at(scale.bounded.high / 2)
+    body = [
+        vertical_axis(y, right, label, as_percent=as_percent),
+        horizontal_axis([*bounds, (right, "none")], bottom, "bound on unfairness, r", middle),
+        straight("zero", LEFT, y.at(0.0), right, y.at(0.0)) if y.low < 0.0 < y.high else None,
+        [_band(line, scale, y) for line in lines],
+        straight("chosen", x, TOP, x, bottom),
+        [_line(line, scale, y, chosen, first_view) for line in lines[::-1]],
+        None if whisker is None else _whisker(x - 9.0, y.at(whisker.low), y.at(whisker.high)),
+        straight("cursor", x, TOP - 6, x, bottom),
+    ]
+    cursor = {"data_left": f"{LEFT:g}", "data_room": f"{scale.room:g}"}
+    legend: dict[str, str] = {}
+    for line in lines:
+        legend.setdefault(line.style, line.kind or line.label)
+    if whisker is not None:
+        legend["whisker"] = whisker.label
+    return figure(caption, drawing(caption, scale.width, height, body, **cursor), legend)
 
 
-def _line(plot: Plot, line: Line, chosen: int, first_view: str | None) -> Html:
-    points = plot.points(line.values)
-    x, y = points.split(" ")[chosen].split(",")
-    return element(
-        "g",
-        element("title", line.label),
-        element("polyline", class_=f"line {line.style}", points=points),
-        element("circle", class_=f"dot {line.style}", cx=x, cy=y, r=4),
-        data_term=line.term,
-        data_view=line.view,
-        hidden=line.view is not None and line.view != first_view,
-    )
+def drawing(title: str, width: float, height: float, *body: Any, **attributes: Any) -> Html:
+    """Make a drawing."""
+    box = f"0 0 {width:g} {height:g}"
+    attributes = {"class_": "chart", "viewBox": box, "style": f"--w:{width:g}"} | attributes
+    return element("svg", element("title", title), body, role="img", **attributes)
 
 
-def straight(style: str, x1: Any, y1: Any, x2: Any, y2: Any) -> Html:
+def vertical_axis(y: Scale, right: float, label: str, *, as_percent: bool) -> list[Html]:
+    """Draw ticks and a grid, and write the name upright."""
+    ticks, middle = nice_ticks(y.low, y.high), f"{(y.start + y.end) / 2:.1f}"
+    parts = [straight("grid", LEFT, y.at(tick), right, y.at(tick)) for tick in ticks]
+    for tick, text in zip(ticks, tick_labels(ticks, as_percent=as_percent), strict=True):
+        at = f"{y.at(tick):.1f}"
+        parts.append(element("text", text, class_="tick end", x=LEFT - 8, y=at, dy="0.32em"))
+    turn = f"rotate(-90 10 {middle})"
+    return [*parts, element("text", label, class_="name middle", x=10, y=middle, transform=turn)]
+
+
+def horizontal_axis(
+    ticks: Sequence[tuple[float, str]], bottom: float, label: str, middle: float
+) -> list[Html]:
+    """Draw ticks, and write the name below them."""
+    parts = [straight("mark", x, bottom, x, bottom + 4) for x, _ in ticks]
+    texts = [*((x, 17, text, "tick") for x, text in ticks), (middle, 36, label, "name")]
+    return parts + [
+        element("text", text, class_=f"{style} middle", x=f"{x:.1f}", y=bottom + below)
+        for x, below, text, style in texts
+    ]
+
+
+def straight(style: str, x1: float, y1: float, x2: float, y2: float) -> Html:
     """Draw a straight line."""
-    return element("line", class_=style, x1=x1, x2=x2, y1=y1, y2=y2)
+    places = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
+    return element("line", class_=style, **{name: f"{at:.1f}" for name, at in places.items()})
 
 
-def upright(label: str, middle: float) -> Html:
-    """Write the name of a vertical axis."""
-    y = f"{middle:.1f}"
-    turn = f"rotate(-90 12 {y})"
-    return element("text", label, class_="name middle", x=12, y=y, transform=turn)
+def polyline(label: str, style: str, points: str, *dots: Html, **attributes: Any) -> Html:
+    """Draw a line through points, with dots, and a tooltip."""
+    line = element("polyline", class_=f"line {style}", points=points)
+    return element("g", element("title", label), line, dots, **attributes)
+
+
+def dot(style: str, point: str, r: float) -> Html:
+    """Draw a dot at a point."""
+    x, y = point.split(",")
+    return element("circle", class_=f"dot {style}", cx=x, cy=y, r=r)
+
+
+def points_of(xs: Iterable[float], ys: Iterable[float]) -> str:
+    """Write points."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
 
 
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -226,15 +229,29 @@ def tick_labels(ticks: Sequence[float], *, as_percent: bool = False) -> list[str
     return [f"{tick:,.{places}f}{unit}".replace("-", "−") for tick in scaled]
 
 
-def _band(plot: Plot, line: Line) -> Html:
-    assert line.low is not None
-    assert line.high is not None
-    back = " ".join(reversed(plot.points(line.low).split(" ")))
-    color = line.style.split(" ")[0]
-    return element("polygon", class_=f"band {color}", points=f"{plot.points(line.high)} {back}")
+def _line(line: Line, scale: PathScale, y: Scale, chosen: int, first_view: str | None) -> Html:
+    points = points_of(scale.pixels, y.at(_filled(line.values)))
+    here = dot(line.style, points.split(" ")[chosen], 4)
+    hidden = line.view is not None and line.view != first_view
+    attributes = {"data_term": line.term, "data_view": line.view, "hidden": hidden}
+    return polyline(line.label, line.style, points, here, **attributes)
+
+
+def _band(line: Line, scale: PathScale, y: Scale) -> Html | None:
+    if line.low is None or line.high is None:
+        return None
+    high, low = (points_of(scale.pixels, y.at(_filled(end))) for end in (line.high, line.low))
+    back = " ".join(reversed(low.split(" ")))
+    return element("polygon", class_=f"band {line.style.split(' ')[0]}", points=f"{high} {back}")
+
+
+def _whisker(x: float, low: float, high: float) -> Html:
+    ends = "".join(f"M{x - 6:.1f},{y:.1f}h12" for y in (low, high))
+    return element("path", class_="whisker", d=f"M{x:.1f},{low:.1f}V{high:.1f}{ends}")
 
 
 def _filled(values: Floats) -> Floats:
+    """Give undefined values those of their neighbors."""
     known = np.isfinite(values)
     if known.all():
         return values

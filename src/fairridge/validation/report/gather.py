@@ -90,6 +90,7 @@ def gather(
         n_rows={"Rows": training.n_rows},
         more=case_record(case, findings, options.random_state),
     )
+    bounded = measured_on_rows(fitted.measure, rows.family)
     return ReportContents(
         subject=of_stack(model, given, subject),
         unfairness=case.bounds,
@@ -98,8 +99,7 @@ def gather(
         each=_each(fitted, case),
         lambda_=np.array([fit.lambda_ for fit in fits]),
         status=tuple(solution.choice.status for solution in case.solutions),
-        dependence=_curve(findings, "dependence", "dependence on S", False),
-        dependence_name=measured_on_rows(fitted.measure, rows.family).words,
+        dependence=_curve(findings, "dependence", bounded.words, False),
         measure=fitted.measure,
         yardstick=_yardstick(findings),
         accuracy=_accuracy_curves(rows.family, findings),
@@ -216,9 +216,9 @@ def _replicates(case: Case, wanted: int | None) -> int:
 
 def _curve(findings: Findings, key: str, name: str, larger: bool) -> Curve:
     """Return a measure in training and held out."""
-    held_out = findings.held_out
+    training, held_out = findings.training.measures[key], findings.held_out
     means, errors = ({}, {}) if held_out is None else (held_out.measures, held_out.errors)
-    return Curve(name, findings.training.measures[key], means.get(key), errors.get(key), larger)
+    return Curve(key, name, training, means.get(key), errors.get(key), larger)
 
 
 def _yardstick(findings: Findings) -> dict[str, Curve]:

@@ -10,22 +10,12 @@ import numpy as np
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents, Term
-from fairridge.reports.html.evidence import CoefficientError, coefficient_errors
-from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import number, signed
-from fairridge.reports.html.sections.parts import (
-    COLORS,
-    OPEN_ROWS,
-    bar,
-    figure,
-    legend,
-    remark,
-    section,
-    table,
-)
+from fairridge.reports.html.evidence import coefficient_errors
+from fairridge.reports.html.markup import Html, element, remark, section
+from fairridge.reports.html.numbers import MISSING, number, signed
+from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, table
 from fairridge.reports.html.sections.scoring import interval_text, scoring_part
-from fairridge.reports.html.sections.words import term
-from fairridge.reports.html.svg import Line, PathScale, chart
+from fairridge.reports.html.svg import Line, chart, line_style
 
 MAX_TERM_LINES = 60
 WITH_S = (
@@ -40,7 +30,7 @@ WITHOUT_S = (
 )
 
 
-def coefficients_section(contents: ReportContents, board: Board, scale: PathScale) -> Html:
+def coefficients_section(contents: ReportContents, board: Board) -> Html:
     """Return the profile plot and the table."""
     left = contents.left_out
     about = WITH_S if contents.subject.needs_sensitive else WITHOUT_S
@@ -53,8 +43,8 @@ def coefficients_section(contents: ReportContents, board: Board, scale: PathScal
             "find its line. ",
             _about_errors(contents),
         ),
-        _profile(contents, scale),
-        _table(contents, board),
+        _profile(contents),
+        _tables(contents, board),
         _flips(contents),
         remark(f"{left} more, with smaller coefficients, are not shown." if left else ""),
         scoring_part(contents),
@@ -66,23 +56,26 @@ def _flips(contents: ReportContents) -> list[Html]:
     if not contents.flips:
         return []
 
-    def cells(flip: dict[str, float], key: str) -> list[str]:
-        error = flip[f"{key}standard_error"]
-        return [number(flip[f"{key}coefficient"], 4), number(error, 2) if error == error else "–"]
+    def coefficients(key: str) -> list[Cell]:
+        cells = []
+        for flip in contents.flips.values():
+            error = flip[f"{key}standard_error"]
+            known = number(error, 2) if error == error else MISSING
+            cells.append(Cell(number(flip[f"{key}coefficient"], 4), f"± {known}"))
+        return cells
 
-    rows: list[Sequence[Any]] = [
-        [name, *cells(flip, "free_"), *cells(flip, "")] for name, flip in contents.flips.items()
-    ]
-    head = ["Column", "Without a bound", "Standard error", "At the chosen bound", "Standard error"]
-    return [
-        element("h3", "Signs that the bound has changed"),
-        element(
-            "p",
-            "A predictor of a model that does not use the sensitive attributes may be there to "
-            "make up for another one. Such a coefficient must not be read as an effect.",
-        ),
-        table("Predictors with another sign than without a bound", head, rows),
-    ]
+    columns: dict[str, Sequence[Any]] = {
+        "Column": list(contents.flips),
+        "Without a bound": coefficients("free_"),
+        "At the chosen bound": coefficients(""),
+    }
+    return part(
+        "Signs that the bound has changed",
+        "A predictor of a model that does not use the sensitive attributes may be there to make "
+        "up for another one. Such a coefficient must not be read as an effect. Below it stands "
+        "its standard error.",
+        table("Predictors with another sign than without a bound", columns),
+    )
 
 
 def _about_errors(contents: ReportContents) -> str:
@@ -100,78 +93,57 @@ def _label(coef: Term) -> str:
     return f"{coef.name} → {coef.outcome}" if coef.outcome else coef.name
 
 
-def _profile(contents: ReportContents, scale: PathScale) -> Html:
+def _profile(contents: ReportContents) -> Html:
+    """Draw coefficients over the bound: those of S in color, on top of those of predictors."""
     order = sorted(
         enumerate(contents.terms),
         key=lambda item: (not item[1].sensitive, -np.abs(item[1].standardized).max()),
     )[:MAX_TERM_LINES]
-    lines, entries, color = [], [], 0
-    for k, coef in order:
-        style = "faint"
-        if coef.sensitive:
-            style = f"c{color % COLORS}{' dashed' if color >= COLORS else ''}"
-            if color < 2 * COLORS:
-                entries.append((style, _label(coef)))
-            color += 1
-        lines.append(Line(coef.standardized, style, _label(coef), term=k))
-    entries.append(("faint", "predictors"))
-    # Predictors first, so that the sensitive attributes lie on top.
-    drawing = chart(
-        scale.wider(680.0),
-        contents.chosen,
-        lines[::-1],
-        title="Standardized coefficients over the bound",
+    lines = []
+    for color, (k, coef) in enumerate(order):
+        kind = "" if coef.sensitive else "predictors"
+        style = "faint" if kind else line_style(color)
+        lines.append(Line(coef.standardized, style, _label(coef), term=k, kind=kind))
+    return chart(
+        "Profile: how coefficients move with the bound",
+        contents,
+        lines,
+        width=680.0,
         label="standardized coefficient",
         height=300.0,
     )
-    return figure("Profile: how coefficients move with the bound", drawing, legend(entries))
 
 
-def _table(contents: ReportContents, board: Board) -> Html:
-    largest = max(np.abs(coef.standardized).max() for coef in contents.terms)
-    errors = coefficient_errors(contents.inference, "fair")
-    head = [
-        "Column",
-        term("Coefficient") if contents.subject.needs_sensitive else "Coefficient",
-        *([term("95 % interval")] if errors else []),
-        term("Standardized"),
-        term("Against no bound"),
-        "Role",
-    ]
-    rows = [_row(contents, board, k, largest, errors) for k in range(len(contents.terms))]
-    shown, more = rows[:OPEN_ROWS], rows[OPEN_ROWS:]
-    caption = "Coefficients at the slider's bound"
-    parts = [table(caption, head, shown, class_="coefficients")]
-    if more:
-        rest = table(f"{caption}, continued", head, more, class_="coefficients")
-        summary = element("summary", f"{len(more)} more coefficients")
-        parts.append(element("details", summary, rest))
+def _tables(contents: ReportContents, board: Board) -> Html:
+    """Return the table, the rest of a long one folded."""
+    columns, caption = _columns(contents, board), "Coefficients at the slider's bound"
+    shown, more = (
+        {head: cells[rows] for head, cells in columns.items()}
+        for rows in (slice(OPEN_ROWS), slice(OPEN_ROWS, None))
+    )
+    parts = [table(caption, shown, "coefficients", first_term=0)]
+    if left := len(more["Column"]):
+        rest = table(f"{caption}, continued", more, "coefficients", first_term=OPEN_ROWS)
+        parts.append(element("details", element("summary", f"{left} more coefficients"), rest))
     return element("div", parts)
 
 
-def _row(
-    contents: ReportContents,
-    board: Board,
-    k: int,
-    largest: float,
-    errors: dict[str, CoefficientError],
-) -> Html:
-    coef, chosen = contents.terms[k], contents.chosen
-    free = coef.standardized[contents.free]
-    return element(
-        "tr",
-        element("th", _label(coef), scope="row"),
-        element("td", board.text([number(v, 4) for v in coef.values])),
-        element("td", interval_text(errors.get(_label(coef))), class_="interval")
-        if errors
-        else None,
-        bar(
-            board.text([signed(v) for v in coef.standardized]),
-            largest,
-            coef.standardized[chosen],
-            both_ways=True,
-        ),
-        element("td", board.text([signed(v - free) for v in coef.standardized])),
-        element("td", "sensitive" if coef.sensitive else "predictor"),
-        data_term=k,
-    )
+def _columns(contents: ReportContents, board: Board) -> dict[str, list[Any]]:
+    terms, errors = contents.terms, coefficient_errors(contents.inference, "fair")
+    largest = max(np.abs(coef.standardized).max() for coef in terms)
+    name = "Coefficient" if contents.subject.needs_sensitive else "Raw"
+    columns: dict[str, list[Any]] = {
+        "Column": [_label(coef) for coef in terms],
+        name: [board.text([number(v, 4) for v in coef.values]) for coef in terms],
+    }
+    if errors:
+        texts = (interval_text(errors.get(_label(coef))) for coef in terms)
+        columns["95 % interval"] = [Cell(text, style="interval") for text in texts]
+    columns["Standardized"], columns["Against no bound"] = [], []
+    for coef in terms:
+        moving, here = coef.standardized, coef.standardized[contents.chosen]
+        bar = Cell(board.text(list(map(signed, moving))), None, "both", here, largest)
+        columns["Standardized"].append(bar)
+        against = map(signed, moving - moving[contents.free])
+        columns["Against no bound"].append(board.text(list(against)))
+    return columns | {"Role": ["sensitive" if coef.sensitive else "predictor" for coef in terms]}

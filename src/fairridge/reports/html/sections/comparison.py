@@ -1,4 +1,4 @@
-"""Comparison with the unconstrained and the fairest model, and alternatives in between."""
+"""Comparison with the unconstrained and the fairest model, alternatives, and blindness."""
 
 from __future__ import annotations
 
@@ -7,30 +7,20 @@ from functools import partial
 
 import numpy as np
 
-from fairridge._typing import Floats
-from fairridge.metrics.dependence_shares import WORDS
-from fairridge.reports.html.alternatives import alternatives, lowest_ratio
+from fairridge.reports.html.alternatives import alternatives
 from fairridge.reports.html.board import Board
-from fairridge.reports.html.contents import Curve, ReportContents, Sample
-from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, column, count, percent, points, ratio
-from fairridge.reports.html.sections.blindness import price_table
-from fairridge.reports.html.sections.parts import (
+from fairridge.reports.html.contents import Curve, ReportContents
+from fairridge.reports.html.markup import Html, remark, section
+from fairridge.reports.html.numbers import bound, measure
+from fairridge.reports.html.sections.measures import (
     achieved_text,
     amount,
     bound_label,
-    changed_text,
-    measure_text,
-    measure_with_error,
+    known_measures,
     name_of_bound,
     of_class,
-    remark,
-    section,
-    table,
 )
-
-# A measure, and how it is written at a bound.
-Written = tuple[str, Callable[[int], str]]
+from fairridge.reports.html.sections.parts import part, table
 
 
 def comparison_section(contents: ReportContents, board: Board) -> Html:
@@ -39,113 +29,59 @@ def comparison_section(contents: ReportContents, board: Board) -> Html:
         "alternatives",
         "Alternatives",
         _comparison(contents, board),
-        price_table(contents),
+        _price_table(contents),
         _alternatives(contents),
     )
 
 
-def _comparison(contents: ReportContents, board: Board) -> list[Html | None]:
+def _comparison(contents: ReportContents, board: Board) -> list[Html]:
     places = list(dict.fromkeys([0, contents.chosen, contents.free]))
-    head = ["Measure", *(bound_label(contents, k) for k in places), "at the slider"]
-    rows: list[list[Html | str]] = []
-    for label, write in _measures(contents):
-        rows.append([label, *(write(k) for k in places), board.each(write)])
-    for label, of_sample in GROUP_MEASURES.items():
-        cells = [of_sample(contents.main, k) for k in places]
-        if any(cell != MISSING for cell in cells):
-            rows.append([label, *cells, board.of_samples(of_sample)])
-    where, what = f"{contents.main.rows} rows{of_class(contents)}", "Rates and decisions"
-    if contents.main.decisions is None:
-        what = "Means of groups"
-    return [
-        element("h3", "Against the fairest and the unconstrained model"),
-        table("Comparison of bounds", head, rows),
-        remark(f"{what} are on {where}; at the slider, on the rows chosen there."),
-    ]
-
-
-def _measures(contents: ReportContents) -> list[Written]:
-    def shares(curve: Curve) -> Callable[[int], str]:
-        if curve.name == WORDS["decision_gap"]:
-            return lambda k: points(curve.best_known[k])
-        return lambda k: percent(curve.best_known[k], 2)
-
-    def amounts(values: Floats) -> Callable[[int], str]:
-        return lambda k: amount(contents, values[k])
-
-    def where(curve: Curve) -> str:
-        return "training" if curve.held_out is None else "held-out rows"
-
-    curve = contents.dependence
-    named = f"{contents.subject.definition}, training"
-    bounded: list[Written] = [(named, partial(achieved_text, contents))]
+    curve, main = contents.dependence, contents.main
+    measures: dict[str, Callable[[int], str]] = {
+        f"{contents.subject.definition}, training": partial(achieved_text, contents)
+    }
     if not contents.bounds_eta:
-        bounded.append((f"The same, {where(curve)}", amounts(curve.best_known)))
-    return [
-        *bounded,
-        *(
-            (f"{measure.name}, {where(curve)}", shares(measure))
-            for measure in contents.yardstick.values()
-        ),
-        *(
-            (f"{measure.name}, {where(measure)}", partial(measure_with_error, measure))
-            for measure in contents.accuracy
-        ),
-    ]
-
-
-def _selected(sample: Sample, k: int) -> str:
-    return MISSING if sample.decisions is None else count(sample.decisions.selected[k])
-
-
-def _means(sample: Sample, k: int) -> str:
-    low, high = column(sample.audits[k].group_means)
-    return MISSING if low == MISSING else f"{low} to {high}"
-
-
-GROUP_MEASURES: dict[str, Callable[[Sample, int], str]] = {
-    "Rows selected": _selected,
-    "Decisions changed against no bound": changed_text,
-    "Lowest adverse impact ratio": lambda sample, k: ratio(lowest_ratio(sample.audits[k])),
-    "Largest |correlation| with a column of S": lambda sample, k: ratio(
-        sample.audits[k].max_correlation
-    ),
-    "Largest standardized mean difference": lambda sample, k: ratio(
-        sample.audits[k].standardized_mean_difference
-    ),
-    "Mean predictions of groups": _means,
-    "Lowest ratio of mean predictions": lambda sample, k: ratio(sample.audits[k].mean_ratio.value),
-    "Equalized odds difference": lambda sample, k: points(
-        sample.audits[k].equalized_odds_difference
-    ),
-}
+        measures[f"The same, {curve.where}"] = lambda k: amount(contents, curve.best_known[k])
+    for share in contents.yardstick.values():
+        measures[f"{share.name}, {share.where}"] = share.text
+    for accuracy in contents.accuracy:
+        measures[f"{accuracy.name}, {accuracy.where}"] = accuracy.with_error
+    groups = known_measures(contents)
+    columns = {"Measure": [*measures, *(each.name for each in groups)]}
+    for k in places:
+        of_groups = (each.text(main, k) for each in groups)
+        columns[bound_label(contents, k)] = [*(write(k) for write in measures.values()), *of_groups]
+    moving = (board.of_samples(each.text) for each in groups)
+    columns["at the slider"] = [*map(board.each, measures.values()), *moving]
+    what = "Means of groups" if main.decisions is None else "Rates and decisions"
+    where = f"{main.rows} rows{of_class(contents)}"
+    return part(
+        "Against the fairest and the unconstrained model",
+        "",
+        table("Comparison of bounds", columns),
+        remark(f"{what} are on {where}; at the slider, on the rows chosen there."),
+    )
 
 
 def _alternatives(contents: ReportContents) -> list[Html]:
-    curve, main = contents.accuracy[0], contents.main
-    where = "on held-out rows" if curve.held_out is not None else "in training"
+    curve, main, fairest = contents.accuracy[0], contents.main, alternatives(contents)
     cells: dict[str, Callable[[int], str]] = {
         "Bound r": partial(name_of_bound, contents),
         "Achieved": partial(achieved_text, contents),
-        curve.name: partial(measure_text, curve),
+        curve.name: curve.text,
     }
-    if main.decisions is not None:
-        cells["Lowest ratio"] = lambda k: ratio(lowest_ratio(main.audits[k]))
-        cells["Decisions changed"] = partial(changed_text, main)
-    elif main.audits[0].mean_ratio.value == main.audits[0].mean_ratio.value:
-        cells["Lowest ratio of means"] = lambda k: ratio(main.audits[k].mean_ratio.value)
-    rows = [[words, *(write(k) for write in cells.values())] for words, k in alternatives(contents)]
-    head = ["Giving up", *cells]
-    return [
-        element("h3", "Less discriminatory alternatives"),
-        element(
-            "p",
-            f"For every amount of {curve.name} that one is ready to give up {where}, relative to "
-            "the model without a bound: the fairest model on the path. ",
-            _advice(contents),
-        ),
-        table("The fairest models within limits on accuracy", head, rows),
-    ]
+    for each in known_measures(contents):
+        if each.short:
+            cells[each.short.capitalize()] = partial(each.text, main)
+    columns = {"Giving up": [one.words for one in fairest]} | {
+        head: [write(one.position) for one in fairest] for head, write in cells.items()
+    }
+    return part(
+        "Less discriminatory alternatives",
+        f"For every amount of {curve.name} that one is ready to give up {curve.on_rows}, relative "
+        f"to the model without a bound: the fairest model on the path. {_advice(contents)}",
+        table("The fairest models within limits on accuracy", columns),
+    )
 
 
 def _advice(contents: ReportContents) -> str:
@@ -160,3 +96,60 @@ def _advice(contents: ReportContents) -> str:
         f"A fairer model has {curve.name} as good as the chosen one: the one at r = "
         f"{name_of_bound(contents, first)}."
     )
+
+
+def price_of_blindness(contents: ReportContents) -> list[str]:
+    """Say what it costs not to use S to predict; nothing for other models."""
+    if contents.sighted is None:
+        return []
+    k, first, other = contents.chosen, contents.accuracy[0], contents.sighted.accuracy[0]
+    return [
+        f"The model is blind: it does not use the sensitive attributes to predict. The model that "
+        f"uses them, with the same bound r = {bound(contents.unfairness[k])}, has {first.name} "
+        f"{other.text(0)} instead of {first.text(k)}.",
+        *(
+            f"There the {there.name[0].lower()}{there.name[1:]} is {there.text(0)} instead of "
+            f"{contents.yardstick[key].text(k)}."
+            for key, there in contents.sighted.yardstick.items()
+            if key in contents.yardstick
+        ),
+    ]
+
+
+def _price_table(contents: ReportContents) -> list[Html]:
+    """Return fit and fairness of both models in a table; nothing for models that use S."""
+    sighted, k = contents.sighted, contents.chosen
+    if sighted is None:
+        return []
+    shares = [key for key in sighted.yardstick if key in contents.yardstick]
+    here, there = contents.yardstick, sighted.yardstick
+    columns = {
+        "Measure": [
+            *(f"{curve.name}, {curve.where}" for curve in contents.accuracy),
+            *(here[key].name for key in shares),
+        ],
+        "Blind (this model)": [
+            *(curve.with_error(k) for curve in contents.accuracy),
+            *(_in_both(here[key], k) for key in shares),
+        ],
+        "With S": [
+            *(curve.with_error(0) for curve in sighted.accuracy),
+            *(_in_both(there[key], 0) for key in shares),
+        ],
+    }
+    return part(
+        "The price of blindness",
+        "",
+        table("The same bound without and with the sensitive attributes", columns),
+        remark(
+            "Both models have the same bound; the second one uses the sensitive attributes to "
+            "predict. Under a bound on statistical parity of a response that is not gaussian, it "
+            "is on the share of deviance there, so compare the measures rather than the bounds."
+        ),
+    )
+
+
+def _in_both(curve: Curve, k: int) -> str:
+    """Write a share on held-out rows, if there are any, and in training."""
+    held_out = "" if curve.held_out is None else f"{curve.text(k)} held out, "
+    return f"{held_out}{measure(curve.key, curve.training[k])} in training"

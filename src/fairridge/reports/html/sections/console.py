@@ -1,20 +1,15 @@
-"""The slider, and the figures that move with it."""
+"""The slider, and the numbers that move with it."""
 
 from __future__ import annotations
 
-import math
-
-from fairridge.reports.html.alternatives import lowest_ratio
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import ratio
-from fairridge.reports.html.sections.parts import (
+from fairridge.reports.html.sections.measures import (
     achieved_text,
     amount,
     bound_label,
-    changed_text,
-    measure_text,
+    known_measures,
 )
 
 
@@ -25,33 +20,29 @@ def console(contents: ReportContents, board: Board) -> Html:
         element("button", label, type="button", data_go=position)
         for label, position in places.items()
     ]
+    slider = element(
+        "input",
+        type="range",
+        id="r",
+        min=0,
+        max=contents.free,
+        step=1,
+        value=contents.chosen,
+        autocomplete="off",
+        aria_valuetext=bound_label(contents, contents.chosen),
+    )
     reading = board.each(lambda k: bound_label(contents, k))
+    control = [
+        element("label", "Bound on unfairness, r", for_="r"),
+        slider,
+        element("output", reading, id="reading", for_="r"),
+        element("span", buttons, class_="buttons"),
+    ]
+    readings = element("dl", _readings(contents, board), class_="readings")
     return element(
         "div",
-        element(
-            "div",
-            element("label", "Bound on unfairness, r", for_="r"),
-            element(
-                "input",
-                type="range",
-                id="r",
-                min=0,
-                max=contents.free,
-                step=1,
-                value=contents.chosen,
-                autocomplete="off",
-                aria_valuetext=bound_label(contents, contents.chosen),
-            ),
-            element("output", reading, id="reading", for_="r"),
-            element("span", buttons, class_="buttons"),
-            class_="control",
-        ),
-        element(
-            "div",
-            element("dl", _readings(contents, board), class_="readings"),
-            _choices(contents),
-            class_="below-slider",
-        ),
+        element("div", control, class_="control"),
+        element("div", readings, _choices(contents), class_="below-slider"),
         class_="console",
         id="console",
         role="group",
@@ -60,26 +51,18 @@ def console(contents: ReportContents, board: Board) -> Html:
 
 
 def _readings(contents: ReportContents, board: Board) -> list[Html]:
-    first = contents.accuracy[0]
+    first, dependence = contents.accuracy[0], contents.dependence
     achieved = board.each(lambda k: achieved_text(contents, k))
     rows = [("achieved", achieved, "what the bound is on, in training")]
-    held_out = contents.dependence.held_out
-    if held_out is not None:
-        text = board.each(lambda k: amount(contents, held_out[k]))
-        rows.append(("S explains", text, f"{contents.dependence_name}, on held-out rows"))
-    where = "on held-out rows" if first.held_out is not None else "in training"
-    rows.append((first.name, board.each(lambda k: measure_text(first, k)), where))
-    if any(math.isfinite(lowest_ratio(audit)) for audit in contents.main.audits):
-        lowest = board.of_samples(lambda sample, k: ratio(lowest_ratio(sample.audits[k])))
-        meaning = "lowest adverse impact ratio of any group that is not small"
-        rows.append(("lowest ratio", lowest, meaning))
-    if any(math.isfinite(audit.mean_ratio.value) for audit in contents.main.audits):
-        lowest = board.of_samples(lambda sample, k: ratio(sample.audits[k].mean_ratio.value))
-        meaning = "lowest ratio of mean predictions of two groups that are not small"
-        rows.append(("ratio of means", lowest, meaning))
-    if contents.main.decisions is not None:
-        changed = board.of_samples(changed_text)
-        rows.append(("decisions changed", changed, "against the model without a bound"))
+    if dependence.held_out is not None:
+        text = board.each(lambda k: amount(contents, dependence.best_known[k]))
+        rows.append(("S explains", text, f"{dependence.name}, on held-out rows"))
+    rows.append((first.name, board.each(first.text), first.on_rows))
+    rows += [
+        (each.short, board.of_samples(each.text), each.name)
+        for each in known_measures(contents)
+        if each.short
+    ]
     return [
         element("div", element("dt", label), element("dd", value), title=meaning)
         for label, value, meaning in rows
@@ -87,22 +70,20 @@ def _readings(contents: ReportContents, board: Board) -> list[Html]:
 
 
 def _choices(contents: ReportContents) -> Html | None:
+    """Return what a reader may look at: rows, and classes."""
     rows = list(dict.fromkeys(sample.rows for sample in contents.samples))
     outcomes = list(dict.fromkeys(sample.outcome for sample in contents.samples))
     parts: list[Html] = []
     if len(rows) > 1:
-        choices = [
-            element(
-                "label",
-                element("input", type="radio", name="rows", value=name, checked=name == rows[0]),
-                f" {name} rows",
-            )
+        legend = element("legend", "Groups on")
+        buttons = {
+            name: element("input", type="radio", name="rows", value=name, checked=name == rows[0])
             for name in rows
-        ]
-        parts.append(element("fieldset", element("legend", "Groups on"), choices))
+        }
+        labels = [element("label", button, f" {name} rows") for name, button in buttons.items()]
+        parts.append(element("fieldset", legend, labels))
     if len(outcomes) > 1:
         options = [element("option", name, value=name) for name in outcomes]
-        parts.append(
-            element("label", "Class ", element("select", options, id="outcome", autocomplete="off"))
-        )
+        select = element("select", options, id="outcome", autocomplete="off")
+        parts.append(element("label", "Class ", select))
     return element("div", parts, class_="choices") if parts else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from fairridge.metrics.group_measures import AttributeAudit, GroupMeasures
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Audited, Crossed, Sample
-from fairridge.reports.html.markup import Html, element
+from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import (
     MISSING,
     column,
@@ -25,39 +26,28 @@ from fairridge.reports.html.numbers import (
     span,
 )
 from fairridge.reports.html.sections.calibration import calibration_figure
-from fairridge.reports.html.sections.parts import (
-    OPEN_ROWS,
-    bar,
-    figure,
-    legend,
-    line_style,
-    remark,
-    section,
-    table,
-)
-from fairridge.reports.html.sections.words import term
-from fairridge.reports.html.svg import Line, PathScale, chart
+from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, table
+from fairridge.reports.html.svg import Line, chart, line_style
 from fairridge.tables import decimals
 
 # Texts that move with the slider, in all tables together: about two megabytes.
 MAX_MOVING_TEXTS = 160_000
 MAX_GROUP_LINES = 12
 
-
-@dataclass(frozen=True)
-class _TableColumn:
-    """One column of a group table."""
-
-    name: str  # heading, one of `MEANINGS`
-    text: Callable[[GroupMeasures], str]  # what a cell shows
-    interval: Callable[[GroupMeasures], str] | None = None  # what it shows below that
-    bar: bool = False  # whether the cell has a bar
+Write = Callable[[float], str]
 
 
-def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> Html:
-    """Return one table per attribute, and charts; those over bounds need a scale."""
+class _Measure(NamedTuple):
+    """What a column of a group table shows."""
+
+    text: Callable[[GroupMeasures], str]
+    interval: Callable[[GroupMeasures], str] | None = None  # below that
+
+
+def groups_section(contents: Audited, board: Board, *, over_bounds: bool) -> Html:
+    """Return one table per attribute, and charts."""
     audit = contents.main.audits[contents.chosen]
-    columns = _columns(contents)
+    measures = _measures(contents)
     rule = contents.subject.rule
     intro = (
         f"{f'A row is selected when {rule}. ' if rule else ''}Distances compare a group with all "
@@ -69,23 +59,36 @@ def groups_section(contents: Audited, board: Board, scale: PathScale | None) -> 
         f"{audit.small} rows: left out of the highest {highest} and of comparisons, because they "
         "are too noisy."
     )
+    bins = "" if audit.score_bins is None else audit.score_bins.words
     # As many groups of an attribute as keep the file small.
-    texts = sum(2 if column.interval else 1 for column in columns) + 1
+    texts = sum(2 if measure.interval else 1 for measure in measures.values()) + 1
     per_group = texts * len(contents.unfairness) * len(contents.samples)
     maximum = int(np.clip(MAX_MOVING_TEXTS / (per_group * len(audit.attributes)), 2, 40))
+    attributes = []
+    for position, attribute in enumerate(audit.attributes):
+        shown = _largest(attribute, maximum)
+        drawn = shown[:MAX_GROUP_LINES]
+        figures = [
+            _chart(contents, position, drawn) if over_bounds else None,
+            calibration_figure(attribute, drawn, contents),
+        ]
+        attributes += part(
+            attribute.attribute,
+            "",
+            _table(contents, board, measures, position, shown),
+            _about_others(attribute, shown),
+            element("div", figures, class_="pair"),
+        )
     return section(
         "groups",
         "Groups",
         element("p", intro),
         _about_class(contents, board),
         _tenths(contents),
-        [
-            _attribute(contents, board, scale, columns, position, maximum)
-            for position in range(len(audit.attributes))
-        ],
+        attributes,
         _intersections(contents),
         remark(marks),
-        remark(_bins(audit)),
+        remark(f"{bins[0].upper()}{bins[1:]}." if bins else ""),
     )
 
 
@@ -101,129 +104,79 @@ def _about_class(contents: Audited, board: Board) -> Html | None:
     )
 
 
-def _bins(audit: Audit) -> str:
-    """Say how far measures of sorted predictions may be off, if they come from bins."""
-    if audit.score_bins is None:
-        return ""
-    words = audit.score_bins.words
-    return f"{words[0].upper()}{words[1:]}."
-
-
-def _attribute(
-    contents: Audited,
-    board: Board,
-    scale: PathScale | None,
-    columns: Sequence[_TableColumn],
-    position: int,
-    maximum: int,
-) -> Html:
-    part = contents.main.audits[contents.chosen].attributes[position]
-    shown, note = _largest(part, maximum)
-    return element(
-        "div",
-        element("h3", part.attribute),
-        _table(contents, board, columns, position, shown),
-        note,
-        element(
-            "div",
-            None if scale is None else _chart(contents, scale, position, shown[:MAX_GROUP_LINES]),
-            calibration_figure(part, shown[:MAX_GROUP_LINES], contents),
-            class_="pair",
-        ),
-        class_="attribute",
-    )
-
-
 def _tenths(contents: Audited) -> list[Html]:
     """Return predictions of numbers against responses, by tenth of all predictions."""
     audit = contents.main.audits[contents.chosen]
     if audit.kind != "regression" or not audit.tenths:
         return []
+    tenths, responses = audit.tenths, [tenth.mean_response for tenth in audit.tenths]
     of_amounts = np.isfinite(audit.overall.predicted_over_observed.value)
-    lows, highs, predicted, observed = (
-        column(values)
-        for values in zip(
-            *((t.low, t.high, t.mean_prediction, t.mean_response.value) for t in audit.tenths),
-            strict=True,
-        )
-    )
-    rows = [
-        [
-            f"{lows[k]} to {highs[k]}",
-            count(tenth.count),
-            predicted[k],
-            element(
-                "td",
-                observed[k],
-                element("small", span(tenth.mean_response.low, tenth.mean_response.high,
-                                      shares=False)),
-            ),
-            number(tenth.calibration),
-            ratio(tenth.predicted_over_observed) if of_amounts else MISSING,
-        ]
-        for k, tenth in enumerate(audit.tenths)
-    ]  # fmt: skip
-    head = ["Predictions", "Rows", *map(term, ("Predicted", "Observed", "Cali\u00adbration",
-                                               "Pred./obs."))]  # fmt: skip
-    known = [k for k, cell in enumerate(zip(*rows, strict=True)) if set(cell) != {MISSING}]
-    return [
-        element("h3", "All rows, by tenth of the predictions"),
-        table(
-            f"Calibration at the chosen bound, {contents.main.rows} rows",
-            [head[k] for k in known],
-            [[row[k] for k in known] for row in rows],
-        ),
-    ]
+    ends = zip(column(t.low for t in tenths), column(t.high for t in tenths), strict=True)
+    observed = zip(column(found.value for found in responses), responses, strict=True)
+    columns: dict[str, list[Any]] = {
+        "Predictions": [f"{low} to {high}" for low, high in ends],
+        "Rows": [count(tenth.count) for tenth in tenths],
+        "Predicted": column(tenth.mean_prediction for tenth in tenths),
+        "Observed": [
+            Cell(text, span(found.low, found.high, shares=False)) for text, found in observed
+        ],
+        "Cali\u00adbration": [number(tenth.calibration) for tenth in tenths],
+    }
+    if of_amounts:
+        columns["Pred./obs."] = [ratio(tenth.predicted_over_observed) for tenth in tenths]
+    caption = f"Calibration at the chosen bound, {contents.main.rows} rows"
+    return part("All rows, by tenth of the predictions", "", table(caption, columns))
 
 
-def _largest(part: AttributeAudit, maximum: int) -> tuple[list[int], Html | None]:
-    """Return the largest groups, in their own order, and a note if there are more."""
-    sizes = np.array([group.count for group in part.groups])
-    shown = sorted(np.argsort(-sizes, kind="stable")[:maximum].tolist())
-    left = len(sizes) - len(shown)
-    return shown, remark(f"{left} smaller groups are not shown." if left else "")
+def _largest(attribute: AttributeAudit, maximum: int) -> list[int]:
+    """Return the largest groups, in their own order."""
+    sizes = np.array([group.count for group in attribute.groups])
+    return sorted(np.argsort(-sizes, kind="stable")[:maximum].tolist())
 
 
-def _name_and_size(group: GroupMeasures) -> list[Html]:
-    size = element("td", count(group.count), element("small", percent(group.share, 0)))
-    return [element("span", group.group, " †" if group.small else ""), size]
+def _about_others(attribute: AttributeAudit, shown: Sequence[int]) -> Html | None:
+    left = len(attribute.groups) - len(shown)
+    return remark(f"{left} smaller groups are not shown." if left else "")
+
+
+def _names_and_sizes(groups: Sequence[GroupMeasures]) -> dict[str, list[Any]]:
+    """Return the first columns of a group table."""
+    return {
+        "Group": [f"{group.group}{' †' if group.small else ''}" for group in groups],
+        "Rows": [Cell(count(group.count), percent(group.share, 0)) for group in groups],
+    }
 
 
 def _table(
     contents: Audited,
     board: Board,
-    columns: Sequence[_TableColumn],
+    measures: dict[str, _Measure],
     position: int,
     shown: Sequence[int],
 ) -> Html:
     attributes = contents.main.audits[contents.chosen].attributes
-    part, first = attributes[position], sum(len(p.groups) for p in attributes[:position])
-    changes = contents.main.decisions is not None
-    head = ["Group", "Rows", *(term(column.name) for column in columns)]
-    if changes:
-        head.append(term("Changed"))
-    rows = []
-    for k in shown:
-        cells = [_cell(contents, board, column, position, k) for column in columns]
-        if changes:
-            cells.append(board.of_samples(partial(_changed, first + k)))
-        rows.append([*_name_and_size(part.groups[k]), *cells])
-    return table(f"Groups of {part.attribute}", head, rows, class_="groups")
+    attribute, first = attributes[position], sum(len(a.groups) for a in attributes[:position])
+    columns = _names_and_sizes([attribute.groups[k] for k in shown])
+    for name, measure in measures.items():
+        columns[name] = [_cell(board, measure, position, k) for k in shown]
+    if "Selected" in columns:
+        rates = [100.0 * attribute.groups[k].selection_rate.value for k in shown]
+        cells = zip(columns["Selected"], rates, strict=True)
+        columns["Selected"] = [replace(cell, number=rate, largest=100.0) for cell, rate in cells]
+    if contents.main.decisions is not None:
+        columns["Changed"] = [board.of_samples(partial(_changed, first + k)) for k in shown]
+    return table(f"Groups of {attribute.attribute}", columns, "groups")
 
 
-def _cell(contents: Audited, board: Board, column: _TableColumn, position: int, group: int) -> Html:
-    def of(sample: Sample, k: int) -> GroupMeasures:
-        return sample.audits[k].attributes[position].groups[group]
+def _cell(board: Board, measure: _Measure, position: int, group: int) -> Cell:
+    def moving(write: Callable[[GroupMeasures], str]) -> Html:
+        return board.of_samples(
+            lambda sample, k: write(sample.audits[k].attributes[position].groups[group])
+        )
 
-    text = board.of_samples(lambda sample, k: column.text(of(sample, k)))
-    interval = None
-    if column.interval is not None:
-        write = column.interval
-        interval = element("small", board.of_samples(lambda sample, k: write(of(sample, k))))
-    if column.bar:
-        value = of(contents.main, contents.chosen).selection_rate.value
-        return bar(element("span", text, interval), 100.0, 100.0 * value)
-    return element("td", text, interval)
+    return Cell(
+        moving(measure.text), None if measure.interval is None else moving(measure.interval)
+    )
 
 
 def _changed(group: int, sample: Sample, k: int) -> str:
@@ -233,76 +186,66 @@ def _changed(group: int, sample: Sample, k: int) -> str:
     return f"+{count(gained)} / −{count(lost)}"
 
 
-def _columns(contents: Audited) -> list[_TableColumn]:
-    """Columns that are defined somewhere."""
+def _measures(contents: Audited) -> dict[str, _Measure]:
+    """Return columns that are defined somewhere, those that matter most first."""
     audit = contents.main.audits[contents.chosen]
     classes = audit.kind == "classification"
-    write = percent if classes else _comparable(audit)
+    write = _means(audit)
 
     def difference(value: float) -> str:
         known = classes and np.isfinite(value)
         return f"{signed(100 * value, 1)} points" if known else number(value)
 
-    def adjusted(group: GroupMeasures) -> Estimate:
-        return group.adjusted_difference or UNDEFINED
-
-    # The columns that matter most come first: a phone shows no more.
-    columns = [
-        _estimated("Selected", "selection_rate", percent, bar=True),
-        _TableColumn("Ratio", _ratio, lambda g: _ends(g.impact_ratio)),
-        _estimated("Predicted", "mean_prediction", write, shares=classes),
-        _TableColumn(
-            "Among equals",
-            lambda g: difference(adjusted(g).value),
-            lambda g: span(adjusted(g).low, adjusted(g).high, shares=classes),
-        ),
-        _of_estimate("Of highest", "mean_ratio"),
-        _TableColumn("Observed", lambda g: write(g.mean_response.value)),
-        _estimated("TPR", "true_positive_rate", percent),
-        _estimated("FPR", "false_positive_rate", percent),
-        _TableColumn("Cali\u00adbration", lambda g: difference(g.calibration.value)),
-        *([] if classes else [_of_estimate("Pred./obs.", "predicted_over_observed")]),
-        _TableColumn("SMD", lambda g: signed(g.distances.standardized_mean_difference, 2)),
-        _TableColumn("KS", lambda g: ratio(g.distances.kolmogorov_smirnov)),
-        _TableColumn("Wasser\u00adstein", lambda g: number(g.distances.wasserstein)),
-    ]
-    groups = [
-        group
-        for sample in contents.samples
-        for part in sample.audits[contents.chosen].attributes
-        for group in part.groups
-    ]
-    return [column for column in columns if any(column.text(g) != MISSING for g in groups)]
+    measures = {
+        "Selected": _estimated("selection_rate", percent),
+        "Ratio": _Measure(_ratio, lambda g: _ends(g.impact_ratio)),
+        "Predicted": _estimated("mean_prediction", write, shares=classes),
+        "Among equals": _estimated("adjusted_difference", difference, shares=classes),
+        "Of highest": _of_ratio("mean_ratio"),
+        "Observed": _Measure(lambda g: write(g.mean_response.value)),
+        "TPR": _estimated("true_positive_rate", percent),
+        "FPR": _estimated("false_positive_rate", percent),
+        "Cali\u00adbration": _Measure(lambda g: difference(g.calibration.value)),
+        "Pred./obs.": _of_ratio("predicted_over_observed"),
+        "SMD": _Measure(lambda g: signed(g.distances.standardized_mean_difference, 2)),
+        "KS": _Measure(lambda g: ratio(g.distances.kolmogorov_smirnov)),
+        "Wasser\u00adstein": _Measure(lambda g: number(g.distances.wasserstein)),
+    }
+    if classes:  # the difference of observed and predicted says what their ratio does
+        del measures["Pred./obs."]
+    audits = [sample.audits[contents.chosen] for sample in contents.samples]
+    groups = [group for audit in audits for group in audit._groups]
+    return {
+        name: measure
+        for name, measure in measures.items()
+        if any(measure.text(group) != MISSING for group in groups)
+    }
 
 
-def _comparable(audit: Audit) -> Callable[[float], str]:
-    """Return how means of numbers are written, with decimals that tell groups apart."""
-    groups = [group for part in audit.attributes for group in part.groups]
+def _means(audit: Audit) -> Write:
+    """Return how means are written: of numbers with decimals that tell groups apart."""
+    if audit.kind == "classification":
+        return percent
+    groups = audit._groups
     means = [v for g in groups for v in (g.mean_prediction.value, g.mean_response.value)]
     return partial(number, places=decimals(means))
 
 
-def _estimated(
-    heading: str,
-    name: str,
-    write: Callable[[float], str],
-    *,
-    shares: bool = True,
-    bar: bool = False,
-) -> _TableColumn:
+def _estimated(name: str, write: Write, *, shares: bool = True) -> _Measure:
     """Show an estimate of every group and its interval."""
 
+    def found(group: GroupMeasures) -> Estimate:
+        return getattr(group, name) or UNDEFINED
+
     def interval(group: GroupMeasures) -> str:
-        estimate = getattr(group, name)
-        return span(estimate.low, estimate.high, shares=shares)
+        return span(found(group).low, found(group).high, shares=shares)
 
-    return _TableColumn(heading, lambda group: write(getattr(group, name).value), interval, bar)
+    return _Measure(lambda group: write(found(group).value), interval)
 
 
-def _of_estimate(heading: str, name: str) -> _TableColumn:
+def _of_ratio(name: str) -> _Measure:
     """Show a ratio of every group and its interval."""
-    return _TableColumn(
-        heading,
+    return _Measure(
         lambda group: ratio(getattr(group, name).value),
         lambda group: _ends(getattr(group, name)),
     )
@@ -318,77 +261,61 @@ def _ratio(group: GroupMeasures) -> str:
     return ratio(group.adverse_impact_ratio) + (" ▼" if group.adverse_impact else "")
 
 
-def _chart(contents: Audited, scale: PathScale, position: int, shown: Sequence[int]) -> Html:
+def _chart(contents: Audited, position: int, shown: Sequence[int]) -> Html:
     """Draw selection rates, or mean predictions without decisions, over the bounds."""
     selected = contents.main.decisions is not None
     what = "selection_rate" if selected else "mean_prediction"
-    part = contents.main.audits[0].attributes[position]
-    entries = [(line_style(color), part.groups[k].group) for color, k in enumerate(shown)]
     lines = []
     for sample in contents.samples:
-        for (style, group), k in zip(entries, shown, strict=True):
+        for color, k in enumerate(shown):
             groups = [audit.attributes[position].groups[k] for audit in sample.audits]
-            values = np.array([getattr(measured, what).value for measured in groups])
-            lines.append(Line(values, style, group, view=view_of(sample)))
+            values = np.array([getattr(group, what).value for group in groups])
+            view = view_of(sample)
+            lines.append(Line(values, line_style(color), groups[0].group, view=view))
     name = "Selected" if selected else "Mean prediction"
-    drawing = chart(
-        scale.wider(680.0),
-        contents.chosen,
+    return chart(
+        f"{name}, by group, over the bound",
+        contents,
         lines,
-        title=f"{name} by {part.attribute} over the bound",
+        width=680.0,
         label=name.lower(),
-        height=250.0,
+        height=300.0,
         as_percent=selected or contents.main.audits[0].kind == "classification",
         first_view=view_of(contents.main),
     )
-    return figure(f"{name}, by group, over the bound", drawing, legend(entries))
 
 
 def _intersections(contents: Audited) -> list[Html]:
     """Return one table for every two attributes, at the chosen bound."""
     if not contents.intersections:
         return []
-    return [
-        element("h3", "Two attributes together"),
-        element(
-            "p",
-            f"Groups by two attributes at a time, on {contents.main.rows} rows, at the chosen "
-            "bound and without one. A bound on each attribute's linear part says nothing of "
-            "their combinations.",
-        ),
-        *(_crossed_table(contents, pair) for pair in contents.intersections),
-    ]
+    return part(
+        "Two attributes together",
+        f"Groups by two attributes at a time, on {contents.main.rows} rows, at the chosen bound "
+        "and without one. A bound on each attribute's linear part says nothing of their "
+        "combinations.",
+        [_crossed_table(contents, pair) for pair in contents.intersections],
+    )
 
 
 def _crossed_table(contents: Audited, crossed: Crossed) -> Html:
-    decides = bool(contents.subject.rule)
-    audit = contents.main.audits[contents.chosen]
-    mean = percent if audit.kind == "classification" else _comparable(audit)
-    shown, note = _largest(crossed.chosen, OPEN_ROWS)
-    head = ["Group", "Rows"]
-    if decides:
-        head += [term("Selected"), term("Ratio"), "Selected, no bound", "Ratio, no bound"]
-    head += [term("Predicted"), term("Observed")]
-    if not decides:
-        head += ["Predicted, no bound"]
-    rows = []
-    for k in shown:
-        here, free = crossed.chosen.groups[k], crossed.free.groups[k]
-        cells: list[Html | str] = [mean(here.mean_prediction.value), mean(here.mean_response.value)]
-        if decides:
-            rate = here.selection_rate
-            selected = element(
-                "td", percent(rate.value), element("small", span(rate.low, rate.high))
-            )
-            before = percent(free.selection_rate.value), _marked_ratio(free)
-            cells = [selected, _marked_ratio(here), *before, *cells]
-        else:
-            cells.append(mean(free.mean_prediction.value))
-        rows.append([*_name_and_size(here), *cells])
-    name = crossed.chosen.attribute
-    return element("div", element("h4", name), table(f"Groups of {name}", head, rows), note)
+    mean, name = _means(contents.main.audits[contents.chosen]), crossed.chosen.attribute
+    shown = _largest(crossed.chosen, OPEN_ROWS)
+    here, free = ([of.groups[k] for k in shown] for of in (crossed.chosen, crossed.free))
+    columns = _names_and_sizes(here)
+    if contents.subject.rule:
+        rates = [group.selection_rate for group in here]
+        columns["Selected"] = [Cell(percent(r.value), span(r.low, r.high)) for r in rates]
+        columns["Ratio"] = list(map(_marked_ratio, here))
+        columns["Selected, no bound"] = [percent(group.selection_rate.value) for group in free]
+        columns["Ratio, no bound"] = list(map(_marked_ratio, free))
+    columns["Predicted"] = [mean(group.mean_prediction.value) for group in here]
+    columns["Observed"] = [mean(group.mean_response.value) for group in here]
+    if not contents.subject.rule:
+        columns["Predicted, no bound"] = [mean(group.mean_prediction.value) for group in free]
+    groups = table(f"Groups of {name}", columns)
+    return element("div", element("h4", name), groups, _about_others(crossed.chosen, shown))
 
 
-def _marked_ratio(group: GroupMeasures) -> Html:
-    style = "below" if group.adverse_impact else None
-    return element("td", element("span", _ratio(group), class_=style))
+def _marked_ratio(group: GroupMeasures) -> Cell:
+    return Cell(_ratio(group), style="below" if group.adverse_impact else "")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import enumerated, section
+from fairridge.reports.html.markup import Html, element, section
+from fairridge.reports.html.sections.parts import enumerated
 
 LIMITS = (
     (
@@ -66,16 +66,9 @@ MORE = (
 
 def limits_section(contents: ReportContents) -> Html:
     """Return the limits that apply to this model."""
-    return section(
-        "limits",
-        "What this does not guarantee",
-        element(
-            "ul",
-            [element("li", element("b", title), " ", text) for title, text in limits_of(contents)],
-            class_="limits",
-        ),
-        element("p", MORE),
-    )
+    items = [element("li", element("b", title), " ", text) for title, text in limits_of(contents)]
+    limits = element("ul", items, class_="limits")
+    return section("limits", "What this does not guarantee", limits, element("p", MORE))
 
 
 def limits_of(contents: ReportContents) -> list[tuple[str, str]]:

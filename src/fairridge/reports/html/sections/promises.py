@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from fairridge.inference import Certificate
 from fairridge.metrics.audit_tables import Audit
+from fairridge.metrics.group_measures import FOUR_FIFTHS
 from fairridge.metrics.measure import Measure
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.numbers import count, number, percent, points, ratio
-from fairridge.reports.html.sections.parts import amount, between
+from fairridge.reports.html.numbers import count, number, points, ratio, share
+from fairridge.reports.html.sections.measures import amount
 
 
 def population_texts(contents: ReportContents) -> list[str]:
     """Say what is known of the unfairness in the population; nothing if nothing is."""
     interval, parts = contents.population, []
     if interval is not None:
+        between = f"between {share(interval.lower)} and {share(interval.upper)}"
         parts.append(
             f"In the population that these rows come from, with {100 * interval.confidence:g} % "
-            f"confidence: {contents.measure.sentence(between(interval.lower, interval.upper))}"
+            f"confidence: {contents.measure.sentence(between)}"
         )
     if contents.certificate is not None:
-        parts.append(certificate_text(contents, contents.certificate))
+        parts.append(_certificate_text(contents, contents.certificate))
     return parts
 
 
@@ -30,11 +33,11 @@ def population_fact(contents: ReportContents) -> str:
     interval = contents.population
     if interval is None:
         return f"not known: {contents.no_population or contents.no_inference}"
-    ends = f"{percent(interval.lower, 2)} to {percent(interval.upper, 2)}"
+    ends = f"{share(interval.lower)} to {share(interval.upper)}"
     return f"{ends} ({100 * interval.confidence:g} % interval)"
 
 
-def certificate_text(contents: ReportContents, certificate: Certificate) -> str:
+def _certificate_text(contents: ReportContents, certificate: Certificate) -> str:
     """Say what a certificate promises."""
     sure = f"{100 * certificate.confidence:g} % confidence"
     upper = amount(contents, certificate.upper)
@@ -54,75 +57,93 @@ def certificate_text(contents: ReportContents, certificate: Certificate) -> str:
     )
 
 
-def other_prices(contents: ReportContents) -> list[str]:
-    """Say what the bound does to error rates and calibration of groups."""
-    if contents.main.outcome or contents.chosen == contents.free:
-        return []
-    here, free = (contents.main.audits[k] for k in (contents.chosen, contents.free))
+def other_prices(audit: Audit, free: Audit | None = None) -> list[str]:
+    """Say how far error rates and calibration of groups are apart, and were without a bound."""
     parts = []
-    odds, before = here.equalized_odds_difference, free.equalized_odds_difference
-    if math.isfinite(odds) and math.isfinite(before):
-        parts.append(
-            f"True or false positive rates differ by up to {points(odds)} between groups, "
-            f"against {points(before)} without a bound (equalized odds)."
-        )
-    off, before = largest_miscalibration(here), largest_miscalibration(free)
-    if math.isfinite(off) and math.isfinite(before):
-        small = before < off / 100.0
-        against = "less than a hundredth of that" if small else shown_calibration(free, before)
-        parts.append(
-            f"Mean predictions of a group differ from what was observed by up to "
-            f"{shown_calibration(here, off)}, against {against} without a bound (calibration)."
-        )
+    odds = _against(audit, free, lambda each: each.equalized_odds_difference, points)
+    if odds:
+        among = f"True or false positive rates differ by up to {odds[0]} between groups"
+        parts.append(f"{among}{odds[1]}{' (equalized odds)' if free else ''}.")
+    off = _against(audit, free, _miscalibration, lambda value: _difference(audit, value))
+    if off:
+        among = f"Mean predictions of a group differ from what was observed by up to {off[0]}"
+        parts.append(f"{among}{off[1]}{' (calibration)' if free else ''}.")
     return parts
 
 
-def largest_miscalibration(audit: Audit) -> float:
+def _against(
+    audit: Audit,
+    free: Audit | None,
+    read: Callable[[Audit], float],
+    write: Callable[[float], str],
+) -> tuple[str, str] | None:
+    """Write a number, and what it was without a bound; None if it is not known."""
+    here, before = read(audit), 0.0 if free is None else read(free)
+    if not (math.isfinite(here) and math.isfinite(before)):
+        return None
+    against = "less than a hundredth of that" if before < here / 100.0 else write(before)
+    return write(here), "" if free is None else f", against {against} without a bound"
+
+
+def _miscalibration(audit: Audit) -> float:
     """Return the largest |observed − predicted| of a group that is not small."""
     values = [abs(group.calibration.value) for group in audit._compared_groups]
     return max(filter(math.isfinite, values), default=math.nan)
 
 
-def shown_calibration(audit: Audit, value: float) -> str:
+def _difference(audit: Audit, value: float) -> str:
     """Write how far predictions are off: in points if they are probabilities."""
     return points(value) if audit.kind == "classification" else number(value)
 
 
-def means_texts(audit: Audit) -> list[str]:
-    """Say how far the means of numbers are apart: by ratios of counts and amounts."""
-    known = [part for part in audit.attributes if math.isfinite(part.mean_ratio.value)]
+def ratio_texts(audit: Audit, *, bounded: bool = True) -> list[str]:
+    """Say how low the lowest adverse impact ratio is; nothing without decisions."""
+    known = [g for g in audit._compared_groups if math.isfinite(g.adverse_impact_ratio)]
     if not known:
-        return _differences(audit)
-    part = min(known, key=lambda each: each.mean_ratio.value)
-    groups = [group for group in part.groups if not group.small]
-    low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
-    texts = [
-        f"The mean prediction of {part.attribute} = {low.group} is {ratio(part.mean_ratio.value)} "
-        f"times that of {high.group} (interval {ratio(part.mean_ratio.low)} to "
-        f"{ratio(part.mean_ratio.high)}), the lowest ratio of two groups."
-    ]
-    if high.mean_response.value > 0.0:
-        observed = low.mean_response.value / high.mean_response.value
-        texts.append(f"Observed means of these two groups have the ratio {ratio(observed)}.")
-    return texts
+        return []
+    group = min(known, key=lambda each: each.adverse_impact_ratio)
+    lowest, interval = group.adverse_impact_ratio, audit.parity_ratio
+    # Rounding must not make a ratio pass.
+    hidden = lowest < FOUR_FIFTHS <= round(lowest, 3)
+    sure = f"; interval {ratio(interval.low)} to {ratio(interval.high)}"
+    text = (
+        f"The lowest adverse impact ratio is {f'{lowest:.5f}' if hidden else ratio(lowest)} "
+        f"({group.attribute} {group.group}{sure if interval.low < interval.high else ''})"
+    )
+    if lowest >= FOUR_FIFTHS:
+        return [f"{text}: no group falls below the four-fifths rule."]
+    below = "this group falls" if len(audit.flagged) == 1 else "several groups fall"
+    other = " The bound is not on these rates." if bounded else ""
+    return [f"{text}: {below} below the four-fifths rule.{other}"]
 
 
-def _differences(audit: Audit) -> list[str]:
-    """Say how far the means of numbers are apart that have no ratios; nothing of classes."""
-    parts = [part for part in audit.attributes if math.isfinite(part.mean_difference.value)]
-    if audit.kind == "classification" or not parts:
+def means_texts(audit: Audit) -> list[str]:
+    """Say how far means of numbers are apart: by ratios of counts and amounts."""
+    parts = [part for part in audit.attributes if math.isfinite(part.mean_ratio.value)]
+    part = min(parts, key=lambda each: each.mean_ratio.value, default=None)
+    by_ratio = part is not None
+    if part is None and audit.kind != "classification":
+        parts = [part for part in audit.attributes if math.isfinite(part.mean_difference.value)]
+        part = max(parts, key=lambda each: each.mean_difference.value, default=None)
+    if part is None:
         return []
-    part = max(parts, key=lambda each: each.mean_difference.value)
     groups = [group for group in part.groups if not group.small]
     low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
-    apart, observed = part.mean_difference, high.mean_response.value - low.mean_response.value
-    if apart.value == 0.0 or not math.isfinite(observed):  # log hazard ratios have no responses
-        return []
+    apart, name = part.mean_ratio if by_ratio else part.mean_difference, part.attribute
+    observed = low.mean_response.value, high.mean_response.value
+    write = ratio if by_ratio else number
+    sure = f"(interval {write(apart.low)} to {write(apart.high)})"
+    if by_ratio:
+        text = f"{ratio(apart.value)} times that of {high.group} {sure}, the lowest ratio"
+        before = f"have the ratio {ratio(observed[0] / observed[1])}" if observed[1] > 0.0 else ""
+    elif apart.value == 0.0 or not math.isfinite(observed[0] - observed[1]):
+        return []  # log hazard ratios have no responses
+    else:
+        text = f"{number(apart.value)} below that of {high.group} {sure}, the largest difference"
+        before = f"differ by {number(observed[1] - observed[0])}"
     return [
-        f"The mean prediction of {part.attribute} = {low.group} is {number(apart.value)} below "
-        f"that of {high.group} (interval {number(apart.low)} to {number(apart.high)}), the largest "
-        "difference of two groups.",
-        f"Observed means of these two groups differ by {number(observed)}.",
+        f"The mean prediction of {name} = {low.group} is {text} of two groups.",
+        *([f"Observed means of these two groups {before}."] if before else []),
     ]
 
 
@@ -139,18 +160,10 @@ def adjusted_texts(audit: Audit, measure: Measure) -> list[str]:
         return []
     found, attribute, group = min(compared, key=lambda each: each[0].value)
     apart, low, high = (
-        shown_calibration(audit, value) for value in (-found.value, -found.high, -found.low)
+        _difference(audit, value) for value in (-found.value, -found.high, -found.low)
     )
     is_apart = f"is {apart} below" if found.value < 0.0 else "equals"
     return [
         f"Among {measure.whom}, the mean prediction of {attribute} = {group} {is_apart} "
         f"that of all others (interval of the difference {low} to {high})."
     ]
-
-
-def interval_text(audit: Audit) -> str:
-    """Write the interval of the lowest adverse impact ratio, as `audit` has it; "" without one."""
-    found = audit.parity_ratio
-    if not found.low < found.high:
-        return ""
-    return f"; interval {ratio(found.low)} to {ratio(found.high)}"

@@ -7,32 +7,27 @@ from functools import partial
 
 import numpy as np
 
-from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.group_measures import FOUR_FIFTHS
-from fairridge.reports.html.alternatives import lowest_ratio, worst_group
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
-from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import bound, count, percent, points, ratio
-from fairridge.reports.html.sections.blindness import price_of_blindness
-from fairridge.reports.html.sections.parts import (
+from fairridge.reports.html.markup import Html, element, section
+from fairridge.reports.html.numbers import bound, count, measure, share, unbroken
+from fairridge.reports.html.sections.comparison import price_of_blindness
+from fairridge.reports.html.sections.measures import (
+    LOWEST_RATIO,
+    RATIO_OF_MEANS,
     achieved_text,
     amount,
-    enumerated,
-    error_text,
-    joined,
-    measure_text,
     name_of_bound,
     of_class,
-    section,
-    sentence,
 )
+from fairridge.reports.html.sections.parts import enumerated, joined, sentence
 from fairridge.reports.html.sections.promises import (
     adjusted_texts,
-    interval_text,
     means_texts,
     other_prices,
     population_texts,
+    ratio_texts,
 )
 
 STATUS = {
@@ -48,40 +43,25 @@ KeyFigure = tuple[str, Callable[[int], str], Callable[[int], str]]
 
 
 def summary_section(contents: ReportContents, board: Board) -> Html:
-    """Return the summary."""
-    return section(
-        "summary",
-        "In plain words",
-        element(
-            "div",
-            element("div", [element("p", text) for text in sentences(contents)], class_="lead"),
-            element("dl", _key_figures(contents, board), class_="key"),
-            class_="overview",
-        ),
-    )
-
-
-def _key_figures(contents: ReportContents, board: Board) -> list[Html]:
-    """Show the model at the slider's bound in few numbers."""
+    """Return the summary, and key figures at the slider's bound."""
     figures = [
-        *_of_bound(contents),
-        *_of_yardstick(contents),
-        *_of_accuracy(contents),
-        *_of_groups(contents),
-    ]
-    return [
         element(
             "div",
             element("dt", name),
             element("dd", board.each(value)),
             element("dd", board.each(of), class_="of"),
         )
-        for name, value, of in figures
+        for name, value, of in (*_of_bound(contents), *_of_groups(contents))
     ]
+    lead = element(
+        "div", [element("p", unbroken(text)) for text in sentences(contents)], class_="lead"
+    )
+    overview = element("div", lead, element("dl", figures, class_="key"), class_="overview")
+    return section("summary", "In plain words", overview)
 
 
 def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
-    held_out = contents.dependence.held_out
+    held_out, first = contents.dependence.held_out, contents.accuracy[0]
     yield "Bound", partial(name_of_bound, contents), lambda k: STATUS[contents.status[k]]
     yield (
         "Achieved",
@@ -90,47 +70,35 @@ def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
     )
     if not contents.bounds_eta and held_out is not None:
         yield "The same, held out", lambda k: amount(contents, held_out[k]), lambda k: ""
+    for curve in contents.yardstick.values():
+        yield curve.name, curve.text, partial(_in_training, contents, curve)
+    yield first.name, first.text, lambda k: f"{first.text(contents.free)} without a bound"
 
 
-def _of_yardstick(contents: ReportContents) -> Iterator[KeyFigure]:
-    def written(curve: Curve, value: float) -> str:
-        return points(value) if curve.name == WORDS["decision_gap"] else percent(value, 2)
-
-    def share(curve: Curve, k: int) -> str:
-        return written(curve, curve.best_known[k])
-
-    def beside(curve: Curve, bounded: bool, k: int) -> str:
-        training = f"training {written(curve, curve.training[k])}"
-        shares = "" if curve.name == WORDS["decision_gap"] else ", adjusted for chance"
-        where = "in training" if curve.held_out is None else f"held out{shares}; {training}"
-        return where + _refitted(contents, k, bounded)
-
-    for key, curve in contents.yardstick.items():
-        bounded = contents.bounds_eta and key == "share_of_eta"
-        yield curve.name, partial(share, curve), partial(beside, curve, bounded)
-
-
-def _of_accuracy(contents: ReportContents) -> Iterator[KeyFigure]:
-    first = contents.accuracy[0]
-    free = measure_text(first, contents.free)
-    yield first.name, partial(measure_text, first), lambda k: f"{free} without a bound"
+def _in_training(contents: ReportContents, curve: Curve, k: int) -> str:
+    """Say where a share was measured, and what it is in training."""
+    where = "in training"
+    if curve.held_out is not None:
+        adjusted = "" if curve.key == "decision_gap" else ", adjusted for chance"
+        where = f"held out{adjusted}; training {measure(curve.key, curve.training[k])}"
+    refits = _refitted(contents, k, contents.bounds_eta and curve.key == "share_of_eta")
+    return unbroken(where + refits)
 
 
 def _of_groups(contents: ReportContents) -> Iterator[KeyFigure]:
-    lowest = [lowest_ratio(audit) for audit in contents.main.audits]
+    main, k = contents.main, contents.chosen
     verdicts = ("no group below four fifths", "below four fifths")
-    if np.isfinite(lowest[contents.chosen]):
+    if np.isfinite(main.audits[k].parity_ratio.value):
         yield (
-            f"Lowest adverse impact ratio{of_class(contents)}",
-            lambda k: ratio(lowest[k]),
-            lambda k: verdicts[lowest[k] < FOUR_FIFTHS],
+            f"{LOWEST_RATIO.name}{of_class(contents)}",
+            partial(LOWEST_RATIO.text, main),
+            lambda k: verdicts[main.audits[k].parity_ratio.value < FOUR_FIFTHS],
         )
-    ratios = [audit.mean_ratio.value for audit in contents.main.audits]
-    if np.isfinite(ratios[contents.chosen]):
-        free = ratio(ratios[contents.free])
+    if np.isfinite(main.audits[k].mean_ratio.value):
+        free = RATIO_OF_MEANS.text(main, contents.free)
         yield (
             f"Lowest ratio of means{of_class(contents)}",
-            lambda k: ratio(ratios[k]),
+            partial(RATIO_OF_MEANS.text, main),
             lambda k: f"between two groups; {free} without a bound",
         )
 
@@ -140,7 +108,7 @@ def _refitted(contents: ReportContents, k: int, here: bool) -> str:
     refits = contents.refits
     if not here or k != contents.chosen or refits is None or not refits.count:
         return ""
-    return f"; refits {amount(contents, refits.low, 1)} to {amount(contents, refits.high, 1)}"
+    return f"; refits {amount(contents, refits.low)} to {amount(contents, refits.high)}"
 
 
 def sentences(contents: ReportContents) -> list[str]:
@@ -148,6 +116,9 @@ def sentences(contents: ReportContents) -> list[str]:
 
     Readers lose their way in figures: a paragraph has three of them at most.
     """
+    one_outcome, free = not contents.main.outcome, contents.main.audits[contents.free]
+    audit = contents.main.audits[contents.chosen]
+    compared = one_outcome and contents.chosen != contents.free
     parts = [
         sentence(contents.subject.favorable),
         *_asked(contents),
@@ -156,12 +127,12 @@ def sentences(contents: ReportContents) -> list[str]:
         _learned(contents),
         *population_texts(contents),
         _cost(contents),
-        *other_prices(contents),
+        *(other_prices(audit, free) if compared else ()),
         *price_of_blindness(contents),
-        _decisions(contents),
-        _groups(contents),
-        *means_texts(contents.main.audits[contents.chosen]),
-        *adjusted_texts(contents.main.audits[contents.chosen], contents.measure),
+        _decisions(contents) if compared else "",
+        *(ratio_texts(audit) if one_outcome else ()),
+        *means_texts(audit),
+        *adjusted_texts(audit, contents.measure),
     ]
     return [part for part in parts if part]
 
@@ -234,17 +205,17 @@ def _came_out(contents: ReportContents) -> list[str]:
     held_out = "" if curve.held_out is None else amount(contents, curve.held_out[k])
     of_variance = contents.measure.whole in ("scores", "means", "model")
     where = f"on rows that were held out{', adjusted for chance' if of_variance else ''}"
-    if contents.each or contents.dependence_name != contents.measure.words:
+    if contents.each or curve.name != contents.measure.words:
         known = f"{amount(contents, curve.training[k])} on these rows"
         also = f", and {held_out} {where}" if held_out else ""
-        text += f". The {contents.dependence_name} is {known}{also}."
+        text += f". The {curve.name} is {known}{also}."
     else:
         text += f", and {held_out} {where}." if held_out else "."
     parts = [text, contents.subject.held_out if contents.folds else "", _yardstick(contents)]
     if refits is not None and refits.count:
         parts.append(
             f"In 95 % of the models that were refitted with the same bound to resampled rows, the "
-            f"{contents.dependence_name} is between {amount(contents, refits.low)} and "
+            f"{curve.name} is between {amount(contents, refits.low)} and "
             f"{amount(contents, refits.high)}; the value in the population may lie anywhere in "
             "that range."
         )
@@ -258,7 +229,7 @@ def _yardstick(contents: ReportContents) -> str:
     if contents.subject.link == "identity" and "share_of_means" in curves:
         names = {"share_of_means": "the predictions"}
     shares = [
-        f"{percent(curves[key].best_known[k], 2)} of the variance of {name}"
+        f"{curves[key].text(k)} of the variance of {name}"
         for key, name in names.items()
         if key in curves
     ]
@@ -271,7 +242,7 @@ def _yardstick(contents: ReportContents) -> str:
     explain = "together explain" if len(contents.measure.attributes) > 1 else "explains"
     text = f"{where} {people} {explain} {' and '.join(shares)}"
     if "decision_gap" in curves:
-        gap = points(curves["decision_gap"].best_known[k])
+        gap = curves["decision_gap"].text(k)
         given = "given a class" if contents.main.outcome else "selected"
         text += f"; the share of rows that are {given} differs by up to {gap} between groups"
     return f"{text}."
@@ -282,7 +253,7 @@ def _learned(contents: ReportContents) -> str:
     learned = contents.learned
     if learned.value != learned.value:
         return ""
-    shown = [percent(max(value, 0.0), 2) for value in (learned.value, learned.low, learned.high)]
+    shown = [share(max(value, 0.0)) for value in (learned.value, learned.low, learned.high)]
     among = "Among everyone, a" if contents.measure.given else "A"
     return (
         f"{among} flexible learner of the sensitive attributes, which also sees dependence that is "
@@ -301,39 +272,19 @@ def _score(contents: ReportContents) -> str:
 
 def _cost(contents: ReportContents) -> str:
     curve, k = contents.accuracy[0], contents.chosen
-    where = "on held-out rows" if curve.held_out is not None else "in training"
-    text = f"{curve.name} is {measure_text(curve, k)} {where}"
+    text = f"{curve.name} is {curve.text(k)} {curve.on_rows}"
     if k != contents.free:
-        text += f", against {measure_text(curve, contents.free)} without a bound"
-    error = error_text(curve, k)
+        text += f", against {curve.text(contents.free)} without a bound"
+    error = curve.error_text(k)
     return f"{text}; its standard error is {error}." if error else f"{text}."
 
 
 def _decisions(contents: ReportContents) -> str:
-    decisions = contents.main.decisions
-    if decisions is None or contents.main.outcome or contents.chosen == contents.free:
+    decisions, k = contents.main.decisions, contents.chosen
+    if decisions is None:
         return ""
-    k = contents.chosen
     return (
         f"If a row is selected when {contents.subject.rule}, then {count(decisions.changed[k])} "
         f"decisions differ from those of the model without a bound: the bound selects "
         f"{count(decisions.all_gained[k])} of these rows, and no longer the others."
     )
-
-
-def _groups(contents: ReportContents) -> str:
-    audit = contents.main.audits[contents.chosen]
-    group = worst_group(audit)
-    if group is None or contents.main.outcome:
-        return ""
-    lowest = group.adverse_impact_ratio
-    # Rounding must not make a ratio pass.
-    hidden = lowest < FOUR_FIFTHS <= round(lowest, 3)
-    text = (
-        f"The lowest adverse impact ratio is {f'{lowest:.5f}' if hidden else ratio(lowest)} "
-        f"({group.attribute} {group.group}{interval_text(audit)})"
-    )
-    if lowest >= FOUR_FIFTHS:
-        return f"{text}: no group falls below the four-fifths rule."
-    below = "this group falls" if len(audit.flagged) == 1 else "several groups fall"
-    return f"{text}: {below} below the four-fifths rule. The bound is not on these rates."

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from fairridge.arguments import listed
-from fairridge.reports.html.alternatives import worst_group
-from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.numbers import MISSING, bound, number, percent, points, ratio
-from fairridge.reports.html.sections.parts import bar, joined, remark, section, sentence, table
+from fairridge.reports.html.markup import Html, element, remark, section
+from fairridge.reports.html.numbers import MISSING, bound, measure, percent, ratio, share, unbroken
+from fairridge.reports.html.sections.parts import Cell, joined, part, sentence, table
 from fairridge.reports.html.sections.promises import (
     adjusted_texts,
-    interval_text,
-    largest_miscalibration,
     means_texts,
-    shown_calibration,
+    other_prices,
+    ratio_texts,
 )
-from fairridge.reports.html.sections.words import term
 from fairridge.reports.html.validation_contents import (
     BoundOnRows,
     Drift,
@@ -37,14 +36,17 @@ VERDICTS = {
 
 def new_rows_sentences(contents: NewRowsContents) -> list[str]:
     """Say what became of the bound, of the groups and of the columns."""
-    accuracy = contents.accuracy[0]
+    accuracy, audit = contents.accuracy[0], contents.main.audits[0]
+    bounded, of_groups = bool(contents.subject.definition), []
+    if not contents.main.outcome:
+        of_groups = [*ratio_texts(audit, bounded=bounded), *other_prices(audit)]
     parts = [
         sentence(contents.subject.favorable),
         *_bound(contents),
         f"{accuracy.name} is {_text(accuracy, accuracy.value)} on the {contents.called}.",
-        *_groups(contents),
-        *means_texts(contents.main.audits[0]),
-        *adjusted_texts(contents.main.audits[0], contents.measure),
+        *of_groups,
+        *means_texts(audit),
+        *adjusted_texts(audit, contents.measure),
         *_drift(contents),
     ]
     return [part for part in parts if part]
@@ -52,31 +54,52 @@ def new_rows_sentences(contents: NewRowsContents) -> list[str]:
 
 def measures_section(contents: NewRowsContents) -> Html:
     """Return the findings, and the numbers they rest on."""
-    rows = [_row(measure) for measure in (*contents.measures, *contents.accuracy)]
+    measures, called = (*contents.measures, *contents.accuracy), contents.called.capitalize()
+    known = [math.isfinite(one.low) for one in measures]
+    ends = [f"{_text(one, one.low)} to {_text(one, one.high)}" for one in measures]
+    columns = {
+        "Measure": [one.name for one in measures],
+        "In training": [_text(one, one.training) for one in measures],
+        called: [_text(one, one.value) for one in measures],
+        "Interval (95 %)": [
+            text if of_sample else MISSING for text, of_sample in zip(ends, known, strict=True)
+        ],
+        "Adjusted": [_text(one, one.adjusted) for one in measures],
+    }
     note = (
-        f"{contents.called.capitalize()}: the share in these rows, as fairridge.audit has it, with "
-        "its 95 % interval for the population. Adjusted: less what chance alone explains in this "
-        "many rows; it can be negative. The verdict compares the interval with the bound."
+        f"{called}: the share in these rows, as fairridge.audit has it, with its 95 % interval for "
+        "the population. Adjusted: less what chance alone explains in this many rows; it can be "
+        "negative. The verdict compares the interval with the bound."
     )
+    paragraphs = [element("p", unbroken(text)) for text in new_rows_sentences(contents)]
     return section(
         "summary",
         "In plain words",
-        element("div", [element("p", text) for text in new_rows_sentences(contents)],
-                class_="lead"),
-        element("h3", "Then and now"),
-        table(f"The model in training and on the {contents.called}",
-              ["Measure", "In training", contents.called.capitalize(), "95 % interval", "Adjusted"],
-              rows),
+        element("div", paragraphs, class_="lead"),
+        part(
+            "Then and now",
+            "",
+            table(f"The model in training and on the {contents.called}", columns),
+        ),
         remark(note),
         remark(contents.left_out),
-    )  # fmt: skip
+    )
 
 
 def drift_section(contents: NewRowsContents) -> Html:
     """Return how each column has changed since the fit."""
-    rows = [_drift_row(contents, column) for column in contents.drift]
-    head = ["Column", term("PSI"), term("By chance"), "Verdict", "Changed most", "Then", "Now",
-            "Role"]  # fmt: skip
+    drift = contents.drift
+    largest = max([SHIFTED_PSI, *(column.psi for column in drift)])
+    columns: dict[str, Sequence[Any]] = {
+        "Column": [column.name for column in drift],
+        "PSI": [Cell(ratio(column.psi), None, "", column.psi, largest) for column in drift],
+        "By chance": [ratio(column.by_chance) for column in drift],
+        "Verdict": list(map(_change, drift)),
+        "Changed most": [column.part for column in drift],
+        "Then": [percent(column.before) for column in drift],
+        "Now": [percent(column.now) for column in drift],
+        "Role": ["sensitive" if column.sensitive else "predictor" for column in drift],
+    }
     return section(
         "drift",
         "Have the columns changed?",
@@ -85,29 +108,13 @@ def drift_section(contents: NewRowsContents) -> Html:
             "Each column of the new rows against what the model remembers of its training rows: "
             "shares of levels, and tenths of numbers.",
         ),
-        table("Drift of the columns", head, rows) if rows else None,
+        table("Drift of the columns", columns) if drift else None,
         remark(contents.no_drift),
     )
 
 
-def _row(measure: NewRowsMeasure) -> list[Html | str]:
-    interval = MISSING
-    if math.isfinite(measure.low):
-        interval = f"{_text(measure, measure.low)} to {_text(measure, measure.high)}"
-    cells = [_text(measure, value) for value in (measure.training, measure.value)]
-    return [measure.name, *cells, interval, _text(measure, measure.adjusted)]
-
-
-def _text(measure: NewRowsMeasure, value: float) -> str:
-    if measure.key == "decision_gap":
-        return points(value)
-    if measure.is_share:
-        return percent(value, 2)
-    return (
-        ratio(value)
-        if measure.key in ("auc", "r_squared", "d_squared", "concordance", "brier")
-        else number(value, 4)
-    )
+def _text(one: NewRowsMeasure, value: float) -> str:
+    return measure(one.key, value)
 
 
 def _bound(contents: NewRowsContents) -> list[str]:
@@ -141,31 +148,8 @@ def _found(one: BoundOnRows) -> str:
     """Say what was measured of the rows; the table says how sure its intervals are."""
     found, interval = one.found, ""
     if math.isfinite(found.low):
-        interval = f" (interval {percent(found.low, 2)} to {percent(found.high, 2)})"
+        interval = f" (interval {share(found.low)} to {share(found.high)})"
     return one.measure.sentence(f"{_text(found, found.value)}{interval}")
-
-
-def _groups(contents: NewRowsContents) -> list[str]:
-    if contents.main.outcome:
-        return []
-    audit, parts = contents.main.audits[0], []
-    worst = worst_group(audit)
-    if worst is not None:
-        below = "below" if worst.adverse_impact else "not below"
-        parts.append(
-            f"The lowest adverse impact ratio is {ratio(worst.adverse_impact_ratio)} "
-            f"({worst.attribute} {worst.group}{interval_text(audit)}), {below} four fifths."
-        )
-    if math.isfinite(audit.equalized_odds_difference):
-        gap = points(audit.equalized_odds_difference)
-        parts.append(f"True or false positive rates differ by up to {gap} between groups.")
-    off = largest_miscalibration(audit)
-    if math.isfinite(off):
-        parts.append(
-            "Mean predictions of a group differ from what was observed by up to "
-            f"{shown_calibration(audit, off)}."
-        )
-    return parts
 
 
 def _drift(contents: NewRowsContents) -> list[str]:
@@ -191,17 +175,3 @@ def _change(column: Drift) -> str:
     if column.psi < STABLE_PSI or column.psi < CHANCE_FACTOR * column.by_chance:
         return "stable"
     return "shifted" if column.psi >= SHIFTED_PSI else "changed"
-
-
-def _drift_row(contents: NewRowsContents, column: Drift) -> list[Html | str]:
-    largest = max(contents.drift[0].psi, SHIFTED_PSI)
-    return [
-        column.name,
-        bar(element("span", ratio(column.psi)), largest, column.psi),
-        ratio(column.by_chance),
-        _change(column),
-        column.part,
-        percent(column.before),
-        percent(column.now),
-        "sensitive" if column.sensitive else "predictor",
-    ]

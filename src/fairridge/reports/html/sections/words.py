@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fairridge.reports.html.markup import Html, element
-from fairridge.reports.html.sections.parts import section
+from fairridge.reports.html.markup import Html, element, section
 
 # Words that are explained in every report.
 ALWAYS = ("S", "r", "λ(r)", "η", "R² on S", "D²")
@@ -52,8 +51,10 @@ MEANINGS: dict[str, str] = {
 NUMBERS = {name: k for k, name in enumerate(MEANINGS, 1)}
 
 
-def term(name: str) -> Html:
+def heading(name: str) -> Html | str:
     """Make a heading that explains itself, with the number of its footnote on paper."""
+    if name not in MEANINGS:
+        return name
     return element("abbr", name, title=MEANINGS[name], data_note=NUMBERS[name])
 
 
