@@ -203,6 +203,7 @@ def test_certified_bounds_are_shown(run, people):
     assert "Certificate: unfairness in the population is at most 0.1 with 0.9" in shown.out
     found = json.loads(run("fit", *roles, "--confidence", 0.9, "--json").out)["certificate"]
     assert found["granted"]
+    assert f"which lowers D² in training by {found['price']:.4g}" in " ".join(shown.out.split())
     assert found["training_bound"] < 0.1 == found["bound"]
     assert json.loads(run("fit", *roles, "--json").out)["certificate"] is None
     done = run("fit", *roles, "--confidence", 0.9, "--certification", "magic")

@@ -264,7 +264,27 @@ def test_certificates_are_saved_and_told(rows, tmp_path):
     assert again.get_params()["confidence"] == 0.95
     text = str(again.summary())
     assert "Certificate (0.95):" in text
+    assert f"{model.certificate_.price:.4f} of D²" in text
     assert f"{model.certificate_.training_bound:.6g}" in text
+
+
+@pytest.mark.parametrize("options", [{}, {"certification": "held-out"}, {"blind": True}])
+def test_the_price_is_what_the_bound_itself_explains_more(rows, options):
+    X, y, classes = rows
+    for make, response in ((regressor, y), (classifier, classes)):
+        model = make(unfairness=0.1, **options).fit(X, response)
+        path = model.path(X, response, unfairness=[0.1, 1.0])
+        kept = np.arange(N)
+        if options.get("certification"):
+            order = np.random.default_rng(0).permutation(N)
+            kept = np.sort(order[N // 2 :])
+        plain = make(unfairness=0.1, confidence=None, **options).fit(X.iloc[kept], response[kept])
+        price = plain.explained_deviance_ - model.explained_deviance_
+        assert price > 0.001
+        assert model.certificate_.price == pytest.approx(price, rel=1e-4)
+        assert path.certificates[0].price == pytest.approx(price, rel=1e-4)
+        assert path.certificates[1].price == 0.0
+        assert path.to_frame()["price"][0] == path.certificates[0].price
 
 
 def test_standard_errors_of_a_certified_fit_are_those_at_its_bound(rows):

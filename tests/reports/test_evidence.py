@@ -61,6 +61,9 @@ def test_certificates_in_plain_words(people, people_X, bound, words):
     assert certificate.upper == pytest.approx(fitted.certificate_.upper)
     assert f"The bound {words}" in page.summary
     assert "with 90 % confidence" in page.summary
+    costs = re.search(r"in training, which lowers D² there by ([\d.]+)", page.summary)
+    if certificate.granted:
+        assert float(costs.group(1)) == pytest.approx(certificate.price, rel=0.01)
     contents = page.contents
     assert contents.achieved[contents.chosen] <= certificate.training_bound + 1e-9
 

@@ -107,10 +107,13 @@ def show_certificate(model: Any) -> None:
         return
     certain = f"with {known.confidence:.4g} confidence, by {known.method}, {known.n_rows:,} rows"
     if not known.granted:
-        say(f"No certificate: unfairness may be {known.upper:.4g} {certain}.")
+        upper = f"unfairness may be {known.upper:.4g} {certain}"
+        say(f"No certificate: {known.reason or upper}.")
         return
     say(f"Certificate: unfairness in the population is at most {known.upper:.4g} {certain}.")
-    say(f"For that the model was fitted with the bound {known.training_bound:.4g}.", style="dim")
+    price = "" if known.price is None else f", which lowers D² in training by {known.price:.4g}"
+    fitted = f"For that the model was fitted with the bound {known.training_bound:.4g}{price}."
+    say(fitted, style="dim")
 
 
 def announce_penalty(model: Any, path: Any) -> None:

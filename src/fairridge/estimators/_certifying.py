@@ -61,8 +61,7 @@ def certified_solutions(
     model: Any, problem: PenalizedProblem, bounds: Floats, held_out: Engine | None
 ) -> list[Solution]:
     """Find the models whose bounds hold in the population; the fairest if none is certified."""
-    confidence, definition = float(model.confidence), model._bounded
-
+    confidence = float(model.confidence)
     if model.certification == "held-out":
         if held_out is None:
             raise ValueError(
@@ -70,21 +69,25 @@ def certified_solutions(
                 "cross-validation and reports do not; use certification='auto' there."
             )
         require_share(problem)
-        pairs = [
-            held_out_test(definition, float(r), problem.solve, held_out, confidence) for r in bounds
-        ]
+        each = [held_out_test(problem, float(r), held_out, confidence) for r in bounds]
     else:
         certificates = certify_each(problem, bounds, confidence)
-        training_bounds = [certificate.training_bound for certificate in certificates]
-        solutions = problem.solve(np.array(training_bounds))
-        pairs = list(zip(solutions, certificates, strict=True))
-    certified = [_with_certificate(solution, certificate) for solution, certificate in pairs]
+        training_bounds = np.array([certificate.training_bound for certificate in certificates])
+        solutions = problem.solve(np.concatenate([training_bounds, bounds]))
+        fitted, plain = solutions[: len(bounds)], solutions[len(bounds) :]
+        each = list(zip(fitted, plain, certificates, strict=True))
+    certified = [_with_certificate(*one, problem.null_deviance) for one in each]
     _warn_of_missing(certified)
     return certified
 
 
-def _with_certificate(solution: Solution, certificate: Certificate) -> Solution:
-    """Attach a certificate to its model; it is not granted if the search did not find that."""
+def _with_certificate(
+    solution: Solution, plain: Solution, certificate: Certificate, null_deviance: float
+) -> Solution:
+    """Attach a certificate and its price; it is not granted if the search missed its model."""
+    if solution.choice.met and plain.choice.met and null_deviance > 0.0:
+        more = (solution.fit.deviance - plain.fit.deviance) / null_deviance
+        certificate = replace(certificate, price=max(float(more), 0.0))
     if not solution.choice.met:
         certificate = replace(certificate, granted=False, rows_needed=None)
     return replace(solution, unfairness=certificate.bound, certificate=certificate)
@@ -101,17 +104,26 @@ def _warn_of_missing(solutions: list[Solution]) -> None:
         return
     first: Certificate = missing[0]
     several = f" (nor are {len(missing) - 1} other bounds)" if len(missing) > 1 else ""
-    remedy = (
-        "no known sample size suffices; raise the bound"
-        if first.rows_needed is None
-        else f"about {first.rows_needed:,} rows are needed, and there are {first.n_rows:,}; "
-        "collect more rows, or raise the bound"
-    )
     warn_user(
         f"unfairness={first.bound:g} is not certified with confidence {first.confidence:g}"
-        f"{several}: {remedy}. The model is the fit at r = 0, whose unfairness in the "
-        f"population may be up to {first.upper:.3g}.",
+        f"{several}: {_what_helps(first)}.",
         BoundWarning,
+    )
+
+
+def _what_helps(certificate: Certificate) -> str:
+    """Say why a bound is not certified, what would help, and which model was fitted."""
+    if certificate.reason is not None:
+        return f"{certificate.reason}. The model is the fit at r = 0"
+    remedy = (
+        "no known sample size suffices; raise the bound"
+        if certificate.rows_needed is None
+        else f"about {certificate.rows_needed:,} rows are needed, and there are "
+        f"{certificate.n_rows:,}; collect more rows, or raise the bound"
+    )
+    return (
+        f"{remedy}. The model is the fit at r = 0, whose unfairness in the population may be up "
+        f"to {certificate.upper:.3g}"
     )
 
 
@@ -120,9 +132,11 @@ def certificate_facts(certificate: Certificate | None) -> dict[str, str]:
     if certificate is None:
         return {}
     word = "granted" if certificate.granted else "not granted"
+    price = "not known" if certificate.price is None else f"{certificate.price:.4f} of D²"
     return {
         f"Certificate ({certificate.confidence:g})": word,
         "Bound in training": f"{certificate.training_bound:.6g}",
+        "Price of the certificate": price,
         "In the population up to": f"{certificate.upper:.6g}",
         "Certified by": certificate.method,
     }

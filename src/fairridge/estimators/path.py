@@ -146,7 +146,7 @@ class FairnessPath:
             self.score_name: self.score,
         }
         if self.certificates is not None:
-            for name in ("training_bound", "upper", "granted"):
+            for name in ("training_bound", "price", "upper", "granted"):
                 columns[name] = [getattr(certificate, name) for certificate in self.certificates]
         for name, values in self.named_coefficients():
             # A column of the data may be called "intercept", too.

@@ -48,6 +48,11 @@ class Certificate:
     rows_needed : int or None
         If not granted, the rows that would suffice for the fit at r = 0, and None if
         no number would; else `n_rows`.
+    price : float or None
+        D² in training (R² of least-squares models) that it costs: what the fit with the bound
+        r has more than the one with `training_bound`. None in files of version 0.3.
+    reason : str or None
+        Why it is not granted if that is not for lack of rows.
 
     See Also
     --------
@@ -78,6 +83,8 @@ class Certificate:
     n_rows: int
     granted: bool
     rows_needed: int | None
+    price: float | None = None
+    reason: str | None = None
 
     def _repr_html_(self) -> str:
         enough = "no number suffices" if self.rows_needed is None else f"{self.rows_needed:,}"
@@ -86,10 +93,12 @@ class Certificate:
             ("Granted", "yes" if self.granted else "no"),
             ("Confidence", f"{self.confidence:g}"),
             ("Bound in training", f"{self.training_bound:.4g}"),
+            *([] if self.price is None else [("Price in D²", f"{self.price:.4g}")]),
             ("Upper limit in the population", f"{self.upper:.4g}"),
             ("Found by", self.method),
             ("Rows", f"{self.n_rows:,}"),
             *([] if self.granted else [("Rows needed at r = 0", enough)]),
+            *([] if self.reason is None else [("Reason", self.reason)]),
         ]
         return Table(type(self).__name__, facts=facts).html()
 

@@ -18,7 +18,6 @@ from scipy.optimize import brentq
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.fairness import Definition
 from fairridge.inference.certificate import (
     Certificate,
     check_certified,
@@ -31,13 +30,12 @@ from fairridge.inference.scores import (
     explained_scores,
     share_of,
 )
+from fairridge.inference.tails import too_heavy
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem, Solution
 
 Certification = Literal["auto", "held-out"]
 CERTIFICATIONS = ("auto", "held-out")
-# Finds the models for bounds.
-Search = Callable[[Floats], list[Solution]]
 Upper = Callable[[float], float]
 
 # As r′ → 0 the direction of α and with it c has a limit; this is near enough.
@@ -114,7 +112,10 @@ def certify_each(problem: PenalizedProblem, bounds: Floats, confidence: float) -
     n = problem.engine.n_rows
     free = models[-1].share
     shares, upper = _limits(models, confidence)
-    return [_certificate(float(r), shares, free, upper, confidence, n) for r in bounds]
+    reason = too_heavy(problem.engine, problem.basis.center)
+    found = [_certificate(float(r), shares, free, upper, confidence, n) for r in bounds]
+    least = upper(float(shares[0]))
+    return found if reason is None else [_refused(one, least, reason) for one in found]
 
 
 def _usable(solutions: list[Solution]) -> list[Fit]:
@@ -168,6 +169,15 @@ def _certificate(
         limit = upper(0.0)
         enough = ceil(n * limit / (1.0 - limit) * (1.0 - r) / r)
     return Certificate(r, 0.0, confidence, upper(least), "draws", n, False, enough)
+
+
+def _refused(certificate: Certificate, upper: float, reason: str) -> Certificate:
+    """Do not grant a bound that rows cannot show; one of 1 holds anyway."""
+    if certificate.bound == 1.0:
+        return certificate
+    return replace(
+        certificate, training_bound=0.0, upper=upper, granted=False, rows_needed=None, reason=reason
+    )
 
 
 # ---------------------------------------------------------------------- which models
@@ -230,8 +240,8 @@ def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScor
 
 
 def held_out_test(
-    definition: Definition, bound: float, search: Search, held_out: Engine, confidence: float
-) -> tuple[Solution, Certificate]:
+    problem: PenalizedProblem, bound: float, held_out: Engine, confidence: float
+) -> tuple[Solution, Solution, Certificate]:
     """Test models on rows that they were not fitted to, fairest first.
 
     The hypothesis that R² on S exceeds the bound is tested for r′ = 0, r/10, …, r
@@ -240,12 +250,10 @@ def held_out_test(
 
     Parameters
     ----------
-    definition : Definition
-        As in `certify`.
+    problem : PenalizedProblem
+        The model on its training rows, as in `certify`.
     bound : float
         r.
-    search : callable
-        Finds the models for bounds, on training rows.
     held_out : Engine
         Where the other rows are.
     confidence : float
@@ -253,11 +261,11 @@ def held_out_test(
 
     Returns
     -------
-    solution, certificate
-        The last model that passed; the fairest if none did.
+    solution, plain, certificate
+        The last model that passed, the fairest if none did, and the one with the bound r.
     """
     require_rows_of_groups(held_out)
-    solutions = search(bound * TESTED)
+    definition, solutions = problem.definition, problem.solve(bound * TESTED)
     fits = [solution.fit for solution in solutions]
     linear = definition.certifiable(fits[0].family) == "linear predictors"
     means = None if linear else definition.means(fits[0])
@@ -271,9 +279,11 @@ def held_out_test(
     if not granted:
         enough = _enough(scores[0], bound, confidence, n)  # type: ignore[assignment]
     training = float(bound * TESTED[last])
-    return solutions[last], Certificate(
-        bound, training, confidence, limits[last], "held-out", n, granted, enough
-    )
+    found = Certificate(bound, training, confidence, limits[last], "held-out", n, granted, enough)
+    reason = too_heavy(held_out, fits[0].basis.center)
+    if reason is not None:
+        found, last = _refused(found, limits[0], reason), 0
+    return solutions[last], solutions[-1], found
 
 
 def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:

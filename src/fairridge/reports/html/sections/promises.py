@@ -44,7 +44,13 @@ def _certificate_text(contents: ReportContents, certificate: Certificate) -> str
     if certificate.granted:
         return (
             f"The bound is certified: with {sure} it holds in the population, too. For that the "
-            f"model was fitted with the bound {number(certificate.training_bound)} in training."
+            f"model was fitted with the bound {number(certificate.training_bound)} in training"
+            f"{_price_text(certificate)}."
+        )
+    if certificate.reason is not None:
+        return (
+            f"The bound is not certified with {sure}: {certificate.reason}. The model is the "
+            "fairest one."
         )
     rows = (
         "no known sample size suffices"
@@ -55,6 +61,13 @@ def _certificate_text(contents: ReportContents, certificate: Certificate) -> str
         f"The bound is not certified with {sure}: {rows}. The model is the fairest one, whose "
         f"unfairness in the population may be up to {upper}."
     )
+
+
+def _price_text(certificate: Certificate) -> str:
+    """Say what a certificate costs; "" if that is not known."""
+    if certificate.price is None:
+        return ""
+    return f", which lowers D² there by {number(certificate.price)}"
 
 
 def other_prices(audit: Audit, free: Audit | None = None) -> list[str]:

@@ -1,0 +1,98 @@
+"""Attributes whose variance rows do not show."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge.exceptions import BoundWarning
+from fairridge.inference.tails import largest, tail_index
+
+NAMED = r"'income' decide its variance .*; give the logarithm of this attribute or bands"
+N = 1500
+
+
+def drawn(income, seed=0):
+    rng = np.random.default_rng(seed)
+    n = len(income)
+    sex = rng.random(n) < 0.4
+    x = rng.normal(size=n) + 0.3 * np.log1p(income) + 0.5 * sex
+    frame = pd.DataFrame({"income": income, "sex": sex.astype(float), "x": x})
+    return frame, x + 0.5 * sex + rng.normal(size=n)
+
+
+def pareto(index, n=N):
+    """Quantiles of a Pareto distribution."""
+    return ((np.arange(n) + 0.5) / n) ** (-1.0 / index)
+
+
+def regressor(**options):
+    return FairRidgeRegressor(0.1, sensitive=["income", "sex"], **{"confidence": 0.9} | options)
+
+
+@pytest.mark.parametrize("index", [1.0, 2.5, 6.0])
+def test_the_index_of_pareto_numbers_is_theirs(index):
+    found = tail_index(pareto(index, 100_000)[:1001])
+    assert found == pytest.approx(index, rel=0.02)
+
+
+def test_equal_numbers_have_no_tail():
+    assert tail_index(np.ones(20)) == np.inf
+    # Counts: three of 9 above seven of 4, whose roots meet at 2.5.
+    assert tail_index(np.array([9.0] * 3 + [4.0] * 7)) == pytest.approx(9 / (3 * np.log(9 / 6.25)))
+
+
+def test_the_largest_numbers_do_not_depend_on_blocks():
+    values = np.random.default_rng(0).normal(size=(50, 2))
+    whole = largest(values, 7)
+    parts = largest(values[:3], 7) + largest(values[3:30], 7) + largest(values[30:], 7)
+    np.testing.assert_array_equal(whole.values, parts.values)
+    np.testing.assert_array_equal(whole.values, np.sort(values, axis=0)[::-1][:7])
+
+
+@pytest.mark.parametrize("certification", ["auto", "held-out"])
+def test_a_heavy_tail_is_not_certified_and_named(certification):
+    income = np.random.default_rng(1).permutation(pareto(2.2))
+    X, y = drawn(income)
+    with pytest.warns(BoundWarning, match=NAMED):
+        model = regressor(certification=certification).fit(X, y)
+    found = model.certificate_
+    assert not found.granted
+    assert found.rows_needed is None
+    assert found.training_bound == 0.0
+    assert model.unfairness_ == pytest.approx(0.0, abs=1e-12)
+    assert "logarithm" in found.reason
+    assert "logarithm" in found._repr_html_()
+    if certification == "auto":
+        X["income"] = np.log(income)
+        assert regressor().fit(X, y).certificate_.granted
+
+
+def test_a_path_grants_what_holds_anyway():
+    X, y = drawn(np.random.default_rng(1).permutation(pareto(2.2)))
+    with pytest.warns(BoundWarning, match=NAMED):
+        path = regressor().path(X, y, unfairness=[0.05, 0.3, 1.0])
+    assert [one.granted for one in path.certificates] == [False, False, True]
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform", "poisson", "logistic"])
+def test_light_tails_are_certified(draw):
+    for seed in range(5):
+        income = getattr(np.random.default_rng(seed), draw)(size=N)
+        X, y = drawn(income - income.min(), seed)
+        assert regressor().fit(X, y).certificate_.granted
+
+
+def test_rows_in_files_are_refused_alike(tmp_path):
+    X, y = drawn(np.random.default_rng(1).permutation(pareto(2.2)))
+    label = (y > 0.0).astype(int)
+    X.assign(y=label).to_parquet(tmp_path / "rows.parquet")
+    source = sources.parquet(
+        tmp_path / "rows.parquet", response="y", sensitive=["income", "sex"], batch_rows=400
+    )
+    options = {"definition": "mean-parity", "confidence": 0.9}
+    with pytest.warns(BoundWarning, match=NAMED):
+        streamed = FairRidgeClassifier(0.1, **options).fit(source)
+    with pytest.warns(BoundWarning, match=NAMED):
+        own = FairRidgeClassifier(0.1, sensitive=["income", "sex"], **options).fit(X, label)
+    assert streamed.certificate_.reason == own.certificate_.reason
