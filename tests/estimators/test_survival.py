@@ -424,7 +424,7 @@ def test_a_level_without_events_reaches_the_right_deviance(sensitive, r, ties):
     frame = pd.DataFrame({"s": s, "x": x, "g": np.array(["a", "b", "c"])[g]})
     y = np.column_stack([time, event])
     if r == 1.0:
-        with pytest.warns(DataWarning, match=r"^column\(s\) 'g\[c\]' separate") as record:
+        with pytest.warns(DataWarning, match=r"^Column\(s\) 'g\[c\]' separate") as record:
             model = FairRidgeSurvival(r, sensitive=sensitive, ties=ties).fit(frame, y)
         assert len(record) == 1
     else:

@@ -64,8 +64,17 @@ def test_low_numbers_can_be_favorable(loans):
 
 
 def test_predictions_of_another_class_are_pointed_out(loans):
-    with pytest.warns(UserWarning, match=r"rank rows of class 1 below the others \(AUC 0\.\d+\)"):
+    with pytest.warns(
+        UserWarning, match=r"are lower for rows of class 1 than for the others \(AUC 0\.\d+\)"
+    ):
         audit(loans["default"], 1 - loans["risk"], sensitive_features=loans["group"])
+
+
+def test_predictions_that_rank_by_chance_may_be_those_of_any_class(loans):
+    noise = np.random.default_rng(2).random(len(loans))
+    both = np.where(loans["default"] == 1, noise - 0.02, noise)
+    found = audit(loans["default"], np.clip(both, 0, 1), sensitive_features=loans["group"])
+    assert found.overall.ranking.auc.value < 0.5 < found.overall.ranking.auc.high
 
 
 def test_probabilities_of_a_named_class_need_no_responses(loans):

@@ -184,13 +184,12 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         choice.status == "infeasible"
         and not np.delete(solution.fit.beta, solution.fit.controls, axis=-1).any()
     ):
-        left, follows = "the intercept meets", "Predictions are constant"
+        only, what = "the same prediction for everyone", "The fitted model gives that"
         if solution.fit.beta.any():
-            left, follows = "controls meet", "Predictions depend on the controls alone"
+            only, what = "predictions from the controls alone", "The fitted model makes these"
         warn_user(
-            f"only {left} unfairness={r:g}: S explains more of every combination of the "
-            f"predictors that the penalty leads to. {follows}; raise the bound, or add "
-            "predictors.",
+            f"Only {only} meets unfairness={r:g}: S explains more of every mix of the other "
+            f"columns that was tried. {what}. Raise the bound, or add predictors.",
             BoundWarning,
         )
     elif choice.status == "infeasible":
@@ -214,8 +213,8 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         )
     elif choice.crossings > 1:
         warn_user(
-            f"unfairness is not monotone in the penalty and crosses {r:g} {choice.crossings} "
-            "times; using the smallest penalty beyond which the bound always holds.",
+            f"{choice.crossings} penalties give unfairness={r:g} exactly. The largest is used, "
+            "beyond which the bound always holds; there is nothing to do.",
             BoundWarning,
         )
 
@@ -348,20 +347,20 @@ def warn_of_separation(
     growth = "are extreme."
     if infinite:
         growth = (
-            f"would have no limit, so a ridge of {SEPARATION_RIDGE:g} per row, on all "
-            "standardized columns, holds them."
+            f"have no finite value without the ridge of {SEPARATION_RIDGE:g} per row, on all "
+            "standardized columns, that holds them."
         )
     predicted = bool(set(columns) & set(predictors))
     unseen = (
         predicted and not sees_means and any(solution.unfairness < 1.0 for solution in solutions)
     )
-    loophole = " Through them S returns to predictions of other rows, unseen by the bound."
+    loophole = " This lets S back into predictions of other rows without violating the bound."
     remedy = "Merge rare levels"
     if predicted:
-        remedy += " (min_frequency=…), or set a larger predictor_penalty"
+        remedy += " (min_frequency=20), or set a larger predictor_penalty"
         remedy += ", or use definition='mean-parity'" if unseen else ""
     warn_user(
-        f"column(s) {', '.join(map(repr, columns))} separate the responses: their coefficients "
+        f"Column(s) {', '.join(map(repr, columns))} separate the responses: their coefficients "
         f"({values}) {growth}{loophole if unseen else ''} {remedy}.",
         DataWarning,
     )

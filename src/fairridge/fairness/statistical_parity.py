@@ -146,10 +146,7 @@ class StatisticalParity(VarianceShare):
     @property
     def not_certifiable_because(self) -> str:
         """Why a share of deviance has no certificate."""
-        return (
-            ": a share of deviance is linear in α near 0, so that its value in the population "
-            "varies too much (with 400 rows and r = 0 it has a standard deviation of about 0.16)"
-        )
+        return ", as it bounds a share of deviance, which varies too much from sample to sample"
 
     def needs_only_deviances(self, family: Family) -> bool:
         """Whether variances are compared, or deviances on centered S."""

@@ -445,15 +445,16 @@ def check_options(confidence: Any, bins: Any, small: Any, minimum_share: Any = 0
 def _warn_of_ranking(found: Audit) -> None:
     """Warn if the predictions look like those of another class."""
     everyone = found.overall
-    area = everyone.ranking.auc.value
+    area, most = everyone.ranking.auc.value, everyone.ranking.auc.high
     if area != area:  # of labels
         rates = everyone.true_positive_rate, everyone.false_positive_rate
         area = 0.5 + (rates[0].value - rates[1].value) / 2.0
-    if area < 0.5:
+        most = 0.5 + (rates[0].high - rates[1].low) / 2.0
+    if most < 0.5:
         label = np.asarray(found.positive).item()
         warn_user(
-            f"predictions rank rows of class {label!r} below the others (AUC {area:.3f}); if they "
-            "are probabilities of another class, name that class with positive."
+            f"Predictions are lower for rows of class {label!r} than for the others (AUC "
+            f"{area:.3f}). If they are probabilities of another class, name it with positive."
         )
 
 

@@ -39,9 +39,8 @@ FIRST, FACTOR, LARGEST = 15.0, 5.0, 1e6
 # How often the λ between a share that is too large and one that is not is halved, in logarithms.
 BISECTIONS = 8
 TOO_LARGE = (
-    "predicted means are larger than the largest number, or exposures differ so much that one row "
-    "has all the weight: what S explains of means is not known. Offsets add to the linear "
-    "predictor; give them in its units (the logarithm of exposures, for instance)."
+    "Predicted means overflow. The usual cause is an exposure passed as offset=: pass it as "
+    "exposure=, or pass its logarithm."
 )
 
 

@@ -108,14 +108,10 @@ def _with_own_ridge(family: Family, definition: Definition, settings: ModelSetti
     """Return the settings with the ridge of a definition, or of a blind model."""
     name = settings.penalty.name
     if settings.blind and name != "ridge":
-        raise ValueError(
-            f"penalty={name!r}: blind=True has its own ridge, on what S explains of the "
-            "linear predictor or of the means; leave penalty at 'ridge'."
-        )
+        raise ValueError(f"blind=True works with penalty='ridge' only; got {name!r}.")
     if definition.penalizes_means and name != "ridge":
         raise ValueError(
-            f"penalty={name!r}: definition={definition.name!r} has its own ridge, on what "
-            "S explains of the predicted means; leave penalty at 'ridge'."
+            f"definition={definition.name!r} works with penalty='ridge' only; got {name!r}."
         )
     definition.require(family)
     closed = family.least_squares and not settings.each

@@ -136,8 +136,8 @@ def fit_learner(
     name, last = steps[-1]
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
-            f"learner {name_of(learner)} takes no sample_weight, which exposure is to learners, "
-            "too; leave these out, or use another learner."
+            f"Learner {name_of(learner)} takes no sample_weight. Exposure is passed to learners as "
+            "a weight, so leave out both, or choose a learner that takes sample_weight."
         )
     key = f"{name}__sample_weight" if name else "sample_weight"
     return _fit(model, X, y, {**metadata, key: weight})

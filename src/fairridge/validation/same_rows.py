@@ -44,8 +44,8 @@ def refuse_training_rows(own: PassedRows, held_out: PassedRows) -> None:
             return  # more columns only tell more rows apart
     if same or np.count_nonzero(counts == 1) > MAX_SHARED_ROWS * n:
         raise ValueError(
-            f"{shared:,} of {n_held:,} held-out rows are training rows. A rule that is tested on "
-            "rows that models were fitted to has no confidence; hold other rows out."
+            f"{shared:,} of {n_held:,} held-out rows are training rows. Hold out rows that models "
+            "have not seen, or the confidence means nothing."
         )
 
 
