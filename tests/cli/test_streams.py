@@ -1,5 +1,8 @@
 """Predictions of the command line for files that have more columns than the model."""
 
+import json
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -49,3 +52,79 @@ def test_a_stream_is_not_printed(run, model):
     done = run("predict", "new-*.parquet", "-m", model, "-o", "scores.parquet", "--json")
     assert done.code == 2
     assert "--json needs the rows in memory" in done.error
+
+
+AUDITED = ("-y", "binomial", "-m", "model.json", "--json")
+
+
+@pytest.fixture
+def classifier(run, people_csv):
+    """A model, and rows in one file and in two."""
+    people_csv.to_parquet("people.parquet")
+    people_csv[:150].to_parquet("part-1.parquet")
+    people_csv[150:].to_parquet("part-2.parquet")
+    roles = ("-y", "binomial", "-s", "sex,age", "--predictors", "income,score,region")
+    assert run("fit", "people.csv", *roles, "--out", "model.json").code == 0
+
+
+@pytest.mark.parametrize("more", [(), ("-s", "region", "--controls", "income", "--small", 5)])
+def test_an_audit_of_files_is_that_of_rows_in_memory(run, classifier, more):
+    whole = json.loads(run("audit", "people.parquet", *AUDITED, *more).out)
+    for source in (("part-*.parquet",), ("people.parquet", "--stream")):
+        done = run("audit", *source, *AUDITED, *more)
+        assert done.code == 0, done.error
+        found = json.loads(done.out)
+        for name in ("positive", "kind", "controls", "favorable"):
+            assert found[name] == whole[name], name
+        for name in ("share_of_means", "decision_gap", "demographic_parity_ratio_high"):
+            assert found[name] == pytest.approx(whole[name], rel=1e-8), name
+        assert [g["group"] for g in found["groups"]] == [g["group"] for g in whole["groups"]]
+
+
+@pytest.mark.parametrize("response", ["gaussian", "multinomial", "survival"])
+def test_audits_of_every_kind_of_response_are_streamed(run, people_csv, response):
+    people_csv.to_parquet("people.parquet")
+    roles = ("-y", response)
+    if response == "survival":
+        roles = ("-y", "time", "--event", "status")
+    fit = ("fit", "people.csv", *roles, "-s", "sex", "--predictors", "income,score", "-o", "m.json")
+    assert run(*fit).code == 0
+    base = ("audit", "people.parquet", *roles, "-m", "m.json", "--json")
+    whole, found = (json.loads(run(*base, *more).out) for more in ((), ("--stream",)))
+    assert found["kind"] == whole["kind"]
+    mean = "response_mean" if response != "survival" else "rows"
+    for one, other in zip(found["groups"], whole["groups"], strict=True):
+        assert one.get(mean) == pytest.approx(other.get(mean))
+
+
+def test_a_report_on_files_is_that_of_rows_in_memory(run, classifier):
+    base = ("-y", "binomial", "-m", "model.json", "--new-rows", "--json")
+    whole = json.loads(run("report", "people.parquet", *base).out)
+    done = run("report", "part-*.parquet", *base)
+    assert done.code == 0, done.error
+    found = json.loads(done.out)
+    assert found["rows"] == whole["rows"]
+    assert found["measures"][0]["value"] == pytest.approx(whole["measures"][0]["value"], rel=1e-8)
+    assert "<!doctype html>" in Path("report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("audit people.parquet --stream -y binomial -p score", "--model FILE"),
+        ("audit people.parquet --stream -m model.json", "--response NAME"),
+        ("audit people.parquet --stream -y binomial -m model.json --top 5", "needs the rows in"),
+        (
+            "audit people.parquet --stream -y binomial -m model.json --controls x",
+            "no column 'x' (--controls)",
+        ),
+        ("report people.parquet --stream -y binomial -m model.json", "--new-rows"),
+        ("report part-*.parquet -y binomial -s sex", "--new-rows"),
+        ("report part-*.parquet -y binomial -m model.json --new-rows --top 5", "needs the rows in"),
+    ],
+)
+def test_what_files_cannot_have_is_said_in_one_line(run, classifier, command, said):
+    done = run(*command.split())
+    assert done.code == 2
+    assert said in done.error
+    assert done.error.count("\n") == 1

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
-from fairridge.cli.errors import BadInputError
+from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.options import (
     ROWS,
+    Columns,
     Exposure,
     Figures,
     Input,
@@ -21,6 +22,7 @@ from fairridge.cli.options import (
     SafeCsv,
     Sensitive,
     Separator,
+    Stream,
     Weight,
     option,
 )
@@ -32,8 +34,9 @@ from fairridge.cli.predicting import (
     read_as_at_fit,
     scored_columns,
 )
+from fairridge.cli.streams import is_stream, read_training
 from fairridge.cli.terminal import Result, note, progress, show
-from fairridge.cli.training_data import check_roles
+from fairridge.cli.training_data import check_roles, columns_of_model
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ def audit(
         option("NAME", "Columns that may differ between groups.", "--controls"),
     ] = None,
     separator: Separator = None,
+    stream: Stream = False,
     out: Figures = None,
     safe_csv: SafeCsv = False,
 ) -> Result:
@@ -107,13 +111,18 @@ def audit(
     check_place(out, data, model)
     with progress("reading and comparing"):
         fitted = None if model is None else load_model(model)
-        kinds = Kinds() if fitted is None else kinds_of_model(fitted)
-        source = read(data, separator, kinds.as_text)
-        given = {"offset": offset, "exposure": exposure}
-        predicted = _predicted(source, prediction, fitted, asked.get("positive"), given)
-        roles = _roles(source, predicted, sensitive, (response, event), weight, given)
-        known = _controls(controls, source, fitted, prediction)
-        audited, remarks = _audited(source, predicted, prediction, roles, known, asked, kinds)
+        if is_stream(data, stream):
+            columns = Columns(response, sensitive, event, weight=weight, offset=offset,
+                              exposure=exposure)  # fmt: skip
+            audited, remarks = _audited_stream(data, fitted, columns, controls, asked)
+        else:
+            kinds = Kinds() if fitted is None else kinds_of_model(fitted)
+            source = read(data, separator, kinds.as_text)
+            given = {"offset": offset, "exposure": exposure}
+            predicted = _predicted(source, prediction, fitted, asked.get("positive"), given)
+            roles = _roles(source, predicted, sensitive, (response, event), weight, given)
+            known = _controls(controls, source, fitted, prediction)
+            audited, remarks = _audited(source, predicted, prediction, roles, known, asked, kinds)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
     return Result(
@@ -122,7 +131,7 @@ def audit(
 
 
 def _controls(
-    given: list[str] | None, source: Source, model: Any, prediction: str | None
+    given: list[str] | None, source: Source | None, model: Any, prediction: str | None
 ) -> list[str]:
     """Return the columns that may differ between groups: by default those of the model."""
     if given is None and model is not None and prediction is None:
@@ -131,8 +140,35 @@ def _controls(
         facts = model._fitted
         return list(control_names(facts.design, getattr(facts.settings, "controls", None)))
     controls = list(names(given, "--controls"))
-    check_columns(controls, source, "--controls")
+    if source is not None:  # rows that are streamed name a column that they lack
+        check_columns(controls, source, "--controls")
     return controls
+
+
+def _audited_stream(
+    data: str, model: Any, columns: Columns, controls: list[str] | None, asked: Settings
+) -> tuple[Any, tuple[str, ...]]:
+    """Compare groups of rows that are read batch by batch; also say how many there are."""
+    from fairridge import audit as audited
+    from fairridge.sources.predictions import BatchPredictor
+
+    if model is None:
+        raise BadInputError(
+            "rows that are read batch by batch are predicted by a model file: name it with "
+            "--model FILE, or leave --stream out."
+        )
+    held = _controls(controls, None, model, None)
+    columns = columns_of_model(model, columns)
+    attributes, others = names(columns.sensitive, "--sensitive"), columns.others.values()
+    taken = {columns.response, columns.event, *attributes, *others}
+    inputs = dict.fromkeys((*BatchPredictor(model, "predict", None).columns, *held))
+    kept = [name for name in inputs if name not in taken]
+    columns = replace(columns, predictors=kept, controls=held)
+    rows = read_training(data, columns, {}, None, True, kinds_of_model(model))
+    known: Settings = {} if _kind(model) is None else {"kind": _kind(model)}
+    with refusals():
+        predictions = getattr(model, "predict_proba", model.predict)(rows.X)
+        return audited(rows.X, predictions, controls=held or None, **known | asked), rows.remarks
 
 
 def _audited(
@@ -261,11 +297,15 @@ def _predicted(
         every = np.column_stack([columns[f"probability_{label}"] for label in labels])
         return _Predictions(every, attributes, None, eta)
     chosen = "prediction" if positive is None else f"probability_{positive}"
-    kind: Literal["regression", "amounts"] | None = None
-    if model.family_.reads == "numbers":
-        kind = "amounts" if model.family_.link == "log" else "regression"
-    of_model = exposure, _baseline(model), kind
+    of_model = exposure, _baseline(model), _kind(model)
     return _Predictions(columns[chosen], attributes, positive, eta, *of_model)
+
+
+def _kind(model: Any) -> Literal["regression", "amounts"] | None:
+    """Return what the numbers are that a model predicts; None of classes and times."""
+    if model.family_.reads != "numbers":
+        return None
+    return "amounts" if model.family_.link == "log" else "regression"
 
 
 def _baseline(model: Any) -> tuple[Any, Any] | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 from fairridge.cli.column_types import is_text, kinds_of_model, typed
-from fairridge.cli.errors import BadInputError
+from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.model_tables import announce, announce_size
@@ -235,12 +235,10 @@ def _watch(model: Any, state: str, asked: Settings) -> Any:
     """Return the monitor that a file keeps, or a new one if there is no such file."""
     from fairridge import Monitor
 
-    try:
+    with refusals():
         if not os.path.exists(state) or os.path.getsize(state) == 0:
             return Monitor(model, **asked)
         watch = Monitor.load(state, model)
-    except TypeError as error:  # a model that cannot be watched
-        raise BadInputError(str(error)) from error
     watch.shuffle = asked.get("shuffle", watch.shuffle)
     # The guarantee of a state is for what it was begun with.
     for name in asked.keys() - {"shuffle"}:

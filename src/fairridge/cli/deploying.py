@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from fairridge.cli.column_types import is_text, kinds_of_model, typed
-from fairridge.cli.errors import BadInputError
+from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.options import (
     OF_MODEL,
@@ -72,11 +72,9 @@ def _sentences(model: Any, source: Source, asked: Settings, worded: Settings) ->
 
     if "label" in asked:
         asked |= {"label": _label(model, asked["label"])}
-    try:
+    with refusals():
         X, S = input_columns(model, source)
         found = explained(model, X, sensitive_features=S, **asked)
-    except TypeError as error:  # the model is not linear
-        raise BadInputError(str(error)) from error
     return _as_written(found, source.table).sentences(**worded)
 
 
@@ -152,15 +150,13 @@ def export(
     _require_format(to, [*asked, *columns], data)
     check_place(out, model, data)
     fitted = load_model(model)
-    try:
+    with refusals():
         if to == "relativities":
             rows = _rows(fitted, data, columns, separator)
             # Spreadsheets open them, so that no text may be a formula.
             write(arrow(member(FORMATS[to])(fitted, **rows, **asked)), out, safe=True)
         else:
             _write_model(fitted, to, out, asked | columns)
-    except TypeError as error:  # the model is not linear
-        raise BadInputError(str(error)) from error
     say(f"Saved: {out}")
 
 

@@ -51,6 +51,15 @@ def explain(error: Exception) -> tuple[str, int] | None:
 
 
 @contextmanager
+def refusals() -> Iterator[None]:
+    """Take as bad input that a call is not for a model, or not for rows that are streamed."""
+    try:
+        yield
+    except TypeError as error:
+        raise BadInputError(str(error)) from error
+
+
+@contextmanager
 def naming(name: str) -> Iterator[None]:
     """Name the file in errors of reading; the system names it only in those of opening."""
     try:

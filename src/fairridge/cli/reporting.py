@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of
-from fairridge.cli.errors import BadInputError
-from fairridge.cli.inputs import names
+from fairridge.cli.column_types import Kinds, kinds_of_model
+from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.model_tables import announce, announce_size
-from fairridge.cli.options import MODEL, ROWS, Columns, Input, Model, Seed, Separator, option
+from fairridge.cli.options import (
+    MODEL,
+    ROWS,
+    Columns,
+    Input,
+    Model,
+    Seed,
+    Separator,
+    Stream,
+    option,
+)
 from fairridge.cli.outputs import check_place
 from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import load_model
+from fairridge.cli.streams import is_stream, read_training
 from fairridge.cli.terminal import Result, progress, say
-from fairridge.cli.training_data import Data, make_model, read_data
+from fairridge.cli.training_data import Data, columns_of_model, make_model
 
 REPORTED = Parameters(
     {"report": ""},
@@ -47,6 +56,7 @@ def report(
         bool, option(None, "Write a model card in Markdown instead of the page.", "--card")
     ] = False,
     separator: Separator = None,
+    stream: Stream = False,
     out: Annotated[str, option("FILE", "Where to write the page.", "--out", "-o")] = "report.html",
     model: Model = None,
 ) -> Result:
@@ -55,14 +65,19 @@ def report(
     new_rows = asked.get("new_rows", False)
     if new_rows and model is None:
         raise BadInputError("--new-rows validates a model file: name it with --model FILE.")
+    if not new_rows and is_stream(data, stream):
+        raise BadInputError(
+            "a report on training rows needs them in memory: leave --stream out, or validate a "
+            "model file on new rows with --model FILE --new-rows."
+        )
     fitted = None if model is None else _known_model(model, columns, settings)
-    columns = columns if fitted is None else _known_columns(fitted, columns)
+    columns = columns if fitted is None else columns_of_model(fitted, columns)
     missing = {} if fitted is None else {"missing": getattr(fitted, "missing", "error")}
     known = Kinds() if fitted is None else kinds_of_model(fitted)
-    training = read_data(data, columns, settings | missing, separator, known)
+    training = read_training(data, columns, settings | missing, separator, stream, known)
     announce_size(training)
     asked |= {"date": made_on, "random_state": seed, "format": "card" if card else "html"}
-    with progress("report") as step:
+    with progress("report") as step, refusals():
         fitted = make_model(training, settings, seed) if fitted is None else fitted
         written = _reported(fitted, training, out, asked | {"progress": step})
     place = str(Path(out).resolve())
@@ -89,7 +104,7 @@ def _reported(model: Any, training: Data, out: str, asked: Settings) -> Any:
 
     X, apart = training.X, list(training.roles.sensitive)
     # The model gets the columns as it had them at fit.
-    if hasattr(model, "_fitted") and model._fitted.design.separate:
+    if training.y is not None and hasattr(model, "_fitted") and model._fitted.design.separate:
         asked |= {"sensitive_features": X.select(apart)}
         X = X.drop_columns(apart)
     asked |= {"response": training.response, "source": training.origin}
@@ -102,17 +117,6 @@ def _known_model(place: str, columns: Columns, settings: Settings) -> Any:
     for flag in [*given, *(["--controls"] if columns.controls else [])]:
         raise BadInputError(f"{flag} is for a new model; --model has its own: leave one out.")
     return load_model(place)
-
-
-def _known_columns(model: Any, columns: Columns) -> Columns:
-    """Take columns from a model file if none are named."""
-    design, sensitive, predictors = model._fitted.design, columns.sensitive, columns.predictors
-    if design.names is not None:
-        if not names(sensitive, "--sensitive"):
-            sensitive = sensitive_of(model)
-        if not names(predictors, "--predictors"):
-            predictors = [design.names[k] for k in design.positions_predictors]
-    return replace(columns, sensitive=sensitive, predictors=predictors)
 
 
 def _facts(contents: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fairridge.cli.column_types import Kinds, is_text, typed
+from fairridge.cli.column_types import NOTHING, Kinds, is_text, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN, Source, check_columns
 from fairridge.cli.options import Columns
@@ -32,11 +32,16 @@ def is_stream(name: str, stream: bool) -> bool:
 
 
 def read_training(
-    name: str, columns: Columns, settings: Settings, separator: str | None, stream: bool
+    name: str,
+    columns: Columns,
+    settings: Settings,
+    separator: str | None,
+    stream: bool,
+    known: Kinds = NOTHING,
 ) -> Data:
     """Read a table, or open a source of rows, and give its columns their roles."""
     if not is_stream(name, stream):
-        return read_data(name, columns, settings, separator)
+        return read_data(name, columns, settings, separator, known)
     from fairridge import sources
 
     first = _first_rows(name)
@@ -47,8 +52,10 @@ def read_training(
             "--numeric and --date need the rows in memory; give the columns of the files their "
             "types."
         )
-    roles = roles_of(first, columns)
-    _require_plain(first, (*roles.sensitive, *roles.predictors, *roles.target), kinds_of(columns))
+    roles, kinds = roles_of(first, columns), kinds_of(columns)
+    check_columns(kinds.categorical, first, "--categorical")
+    used = (*roles.sensitive, *roles.predictors, *roles.target)
+    _require_plain(first, used, kinds.like(known))
     family, reason = choose_family(first.table, roles.target, columns.family, first)
     check_exposure(columns.exposure, family)
     source = sources.parquet(
@@ -78,7 +85,6 @@ def _require_plain(first: Source, used: Sequence[str], kinds: Kinds) -> None:
     Text that means numbers or dates in the first rows may mean that in all of them, and then
     the same file would give two models.
     """
-    check_columns(kinds.categorical, first, "--categorical")
     for name in used:
         column = first.table.column(name)
         if name in kinds.categorical and not is_text(column.type):

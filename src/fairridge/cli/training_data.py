@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairridge.arguments import check_number
-from fairridge.cli.column_types import NOTHING, Kinds, typed
+from fairridge.cli.column_types import NOTHING, Kinds, sensitive_of, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read, repeated
 from fairridge.cli.options import MODEL, Columns
@@ -168,9 +168,9 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     check_columns(sensitive, source, "--sensitive")
     others = columns.others
     check_columns(tuple(others.values()), source, "--weight, --offset or --exposure")
-    chosen = _predictors(source, columns, check_roles(target, sensitive, others))
     controls = names(columns.controls, "--controls")
     check_columns(controls, source, "--controls")
+    chosen = _predictors(source, columns, check_roles(target, sensitive, others))
     for name in controls:
         if name not in chosen:
             raise BadInputError(
@@ -178,6 +178,17 @@ def roles_of(source: Source, columns: Columns) -> ColumnRoles:
                 "differences between people."
             )
     return ColumnRoles(target, sensitive, chosen, others, controls)
+
+
+def columns_of_model(model: Any, columns: Columns) -> Columns:
+    """Take columns from a fitted model if none are named."""
+    design, sensitive, predictors = model._fitted.design, columns.sensitive, columns.predictors
+    if design.names is not None:
+        if not names(sensitive, "--sensitive"):
+            sensitive = sensitive_of(model)
+        if not names(predictors, "--predictors"):
+            predictors = [design.names[k] for k in design.positions_predictors]
+    return replace(columns, sensitive=sensitive, predictors=predictors)
 
 
 def check_roles(
