@@ -287,6 +287,16 @@ def test_the_price_is_what_the_bound_itself_explains_more(rows, options):
         assert path.to_frame()["price"][0] == path.certificates[0].price
 
 
+def test_certificates_do_not_hold_for_rows_in_clusters(rows):
+    X, y, _ = rows
+    clusters = np.arange(N) // 2
+    model = regressor().fit(X, y)
+    with pytest.warns(BoundWarning, match="takes rows to be independent .*one row of each cluster"):
+        model.inference(X, y, clusters=clusters)
+    # No certificate, no warning.
+    regressor(confidence=None).fit(X, y).inference(X, y, clusters=clusters)
+
+
 def test_standard_errors_of_a_certified_fit_are_those_at_its_bound(rows):
     X, y, _ = rows
     model = regressor().fit(X, y)

@@ -127,6 +127,18 @@ def _what_helps(certificate: Certificate) -> str:
     )
 
 
+def warn_of_dependent_rows(model: Any) -> None:
+    """Warn that a certificate does not hold for rows in clusters."""
+    certificate = model.certificate_
+    if certificate is not None and certificate.granted:
+        warn_user(
+            f"the certificate of unfairness={certificate.bound:g} takes rows to be independent of "
+            "each other, and does not hold for rows in clusters; fit the model to one row of each "
+            "cluster, or leave confidence out.",
+            BoundWarning,
+        )
+
+
 def certificate_facts(certificate: Certificate | None) -> dict[str, str]:
     """Return labels and values for a certificate in a summary."""
     if certificate is None:

@@ -443,7 +443,7 @@ class FairRidge(LinearModel):
         beyond them. `unfairness_components_` has the share without them beside it.
     confidence : float, optional
         1 − δ: the bound then holds for the population that the rows came from,
-        with that confidence over samples of rows. The model is fitted with a
+        with that confidence over samples of independent rows. The model is fitted with a
         smaller bound, which `certificate_` has. If no bound is certified, the
         model is the fit at r = 0, and a warning states how many rows would
         suffice. For R² on S of the linear predictor or of the predicted means;

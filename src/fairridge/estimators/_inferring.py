@@ -26,7 +26,7 @@ from fairridge.engines import (
     in_memory,
     threads_for_passes,
 )
-from fairridge.estimators._certifying import set_aside
+from fairridge.estimators._certifying import set_aside, warn_of_dependent_rows
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._training import Training, read_training
@@ -75,7 +75,8 @@ def inference(
     covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
         Which estimator of the covariance.
     clusters : array-like of shape (n,), optional
-        Labels of clusters, for rows that are not independent of each other.
+        Labels of clusters, for rows that are not independent of each other. A certificate
+        does not hold for such rows, and a warning says so.
     weights : {"sampling", "frequency"}, default="sampling"
         What sample weights are: inverse probabilities of being sampled, where only
         ratios matter, or counts: a row of weight w is w identical rows.
@@ -100,6 +101,8 @@ def inference(
         )
     if products is not None:
         _require_same(self, products, covariance, frequency)
+    if clusters is not None:
+        warn_of_dependent_rows(self)
     shift = joined_offsets(self.family_.link, offset, exposure)
     if not isinstance(X, RowSource | RowMoments):
         require_offsets(self._fitted.offsets, shift, type(self).__name__)
