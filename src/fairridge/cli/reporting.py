@@ -67,8 +67,8 @@ def report(
         raise BadInputError("--new-rows validates a model file: name it with --model FILE.")
     if not new_rows and is_stream(data, stream):
         raise BadInputError(
-            "a report on training rows needs them in memory: leave --stream out, or validate a "
-            "model file on new rows with --model FILE --new-rows."
+            "a report on training rows needs them in memory, and --stream or a pattern reads them "
+            "batch by batch: name one file, or validate a model with --model FILE --new-rows."
         )
     fitted = None if model is None else _known_model(model, columns, settings)
     columns = columns if fitted is None else columns_of_model(fitted, columns)
