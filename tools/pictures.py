@@ -1,7 +1,7 @@
 """The pictures of README and site, made anew: `make pictures`.
 
-A path of models of German credit, and the first screen of their audit report,
-which needs Chromium.
+What a bound does to predictions by age and sex, and the first screen of an audit
+report, which needs Chromium.
 """
 
 import shutil
@@ -14,23 +14,44 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
 
 from fairridge import FairRidgeClassifier, report
-from fairridge.datasets import load_german_credit
+from fairridge.datasets import load_adult, load_german_credit
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "img"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SCREEN = "1200,860"
+AGES = [16, 25, 30, 35, 40, 45, 50, 55, 60, 91]
 
 
-def draw_path(model: FairRidgeClassifier, X, y) -> None:
-    """Draw what a bound does to the coefficients; the text is legible on a telephone."""
-    path = model.path(X, y, unfairness=np.linspace(0.0, 0.16, 161))
+def draw_hero(r: float = 0.01) -> None:
+    """Draw the mean predicted chance of unseen people, without a bound and with one."""
+    adult = load_adult()
+    X, X_new, y, y_new = train_test_split(adult.X, adult.y, random_state=0)
+    band = pd.cut(X_new["age"], AGES)
+    middle = X_new["age"].groupby(band, observed=False).mean()
     with plt.rc_context({"font.size": 13}):
-        figure, axes = plt.subplots(figsize=(7.2, 4.4), layout="constrained")
-        path.plot("coefficients", ax=axes)
-        figure.savefig(IMAGES / "path.png", dpi=150)
+        figure, panels = plt.subplots(1, 2, figsize=(10.0, 3.9), sharey=True, layout="constrained")
+        for ax, bound in zip(panels, (1.0, r), strict=True):
+            model = FairRidgeClassifier(bound, sensitive=["age", "sex"], definition="mean-parity")
+            chance = 100.0 * model.fit(X, y).predict_proba(X_new)[:, 1]
+            for sex, label, color in (("Male", "men", "#0072B2"), ("Female", "women", "#D55E00")):
+                rows = (X_new["sex"] == sex).to_numpy()
+                means = pd.Series(chance[rows]).groupby(band[rows].to_numpy()).mean()
+                ax.plot(middle.to_numpy(), means.to_numpy(), "o-", color=color, label=label)
+            accuracy = f"accuracy {100.0 * model.score(X_new, y_new):.1f} %"
+            title = "No bound" if bound == 1.0 else f"r = {bound:g}"
+            ax.set_title(f"{title}: {accuracy}", loc="left")
+            ax.set_xlabel("age")
+            ax.spines[["top", "right"]].set_visible(False)
+        panels[0].set_ylabel(
+            "mean predicted chance of\nmore than $50,000, in %".replace("$", r"\$")
+        )
+        panels[0].set_ylim(0.0, 60.0)
+        panels[0].legend(frameon=False)
+        figure.savefig(IMAGES / "hero.png", dpi=150)
 
 
 def photograph_report(model: FairRidgeClassifier, X, y) -> None:
@@ -53,6 +74,6 @@ if __name__ == "__main__":
     rows = credit.X[["Age", "Gender", "Duration", "Credit_amount", "Housing", "Telephone"]]
     chosen = FairRidgeClassifier(0.01, sensitive=["Age", "Gender"], definition="mean-parity")
     chosen.fit(rows, credit.y)
-    draw_path(chosen, rows, credit.y)
+    draw_hero()
     photograph_report(chosen, rows, credit.y)
-    print(f"{IMAGES / 'path.png'}\n{IMAGES / 'report.png'}")
+    print(f"{IMAGES / 'hero.png'}\n{IMAGES / 'report.png'}")

@@ -8,10 +8,12 @@ import shlex
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
-from fairridge import datasets
+from fairridge import FairRidgeClassifier, audit, datasets
 from fairridge.cli import main
 from tests.zoo import LateModule
 
@@ -103,6 +105,26 @@ def test_the_code_of_aif360_runs_where_it_is_installed(capsys):
         for _, code, output in BLOCK.findall(text.replace("```py\n", "```python\n")):
             exec(compile(code, "from-aif360.md", "exec"), reader)
             assert lines(capsys.readouterr().out) == lines(output), code
+
+
+@pytest.mark.slow
+def test_the_three_models_of_the_readme_have_the_figures_of_its_table():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:logistic|`\"mean).*\|$", text, re.MULTILINE)
+    printed = [[float(n) for n in re.findall(r"(\d+\.\d) (?:%|points)", row)] for row in rows]
+    adult, who = datasets.load_adult(), ["age", "sex"]
+    found = np.zeros((3, 4))
+    for seed in range(6):
+        X, X_new, y, y_new = train_test_split(adult.X, adult.y, random_state=seed)
+        kinds = ((1, "mean-parity"), (0.01, "mean-parity"), (0.01, "mean-opportunity"))
+        for row, (r, definition) in zip(found, kinds, strict=True):
+            model = FairRidgeClassifier(r, sensitive=who, definition=definition).fit(X, y)
+            p = model.predict_proba(X_new)
+            all_groups = audit(y_new, p, sensitive_features=X_new[who], favorable=">50K")
+            sexes = all_groups["sex"]
+            gaps = sexes.demographic_parity_difference, sexes.equal_opportunity_difference
+            row += [model.score(X_new, y_new), all_groups.r_squared, *gaps]
+    np.testing.assert_allclose(printed, 100.0 * found / 6, atol=0.051)
 
 
 def test_pages_say_what_they_print():

@@ -118,22 +118,31 @@ def test_every_link_of_pages_beside_the_site_resolves(page):
 
 
 def test_the_readme_and_the_home_page_begin_alike():
-    """Both install, fit, print a summary, name the default definition and draw a path."""
+    """Both install, fit, audit unseen people, show three models and say what to know before."""
     home = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    begin = home[: home.index("![")]
-    assert begin.index("pip install") < begin.index(".summary()") < begin.index("The default, ")
+    begin = home[: home.index('<div class="grid cards"')]
+    order = ("pip install", "audit(", "![", "| logistic regression", "**Before you use it**")
+    assert sorted(order, key=begin.index) == list(order)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    readme = readme.replace("](docs/", "](").replace("<!-- repository only -->\n\n", "")
-    assert readme.startswith(begin)
+    assert readme.replace("](docs/", "](").startswith(begin)
 
 
 def test_every_cell_of_the_comparison_with_others_has_its_evidence():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [A-Z].*\|$", text[text.index("## What is different") :], re.MULTILINE)
+    text = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [A-Z].*\|$", text, re.MULTILINE)
     cells = [row.strip("|").split("|")[1:] for row in rows]
     assert len(cells) >= 6
     assert {len(row) for row in cells} == {5}
-    assert not [cell for row in cells for cell in row if not re.search(r"\]\(\S+\)", cell)]
+    silent = [cell for row in cells for cell in row if not re.search(r"\]\(\S+\)", cell)]
+    assert {cell.strip() for cell in silent} <= {"–"}
+
+
+def test_the_readme_compares_in_short_without_links():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("## How it compares") :].split("\n\n")[1].splitlines()
+    assert len(table) == 10
+    assert {row.count("|") for row in table} == {7}
+    assert not any("](" in row for row in table)
 
 
 def test_the_gpu_guide_quotes_the_measured_times():
