@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -434,3 +435,35 @@ def test_an_unfitted_model_has_no_fingerprint():
     with pytest.raises(NotFittedError):
         FairRidgeRegressor().fingerprint_  # noqa: B018
     assert not hasattr(FairRidgeRegressor(), "fingerprint_")
+
+
+ROWS = pd.DataFrame(
+    {
+        "sex": ["m", "m", "m", "f", "f"],
+        "skill": [-1.01, -0.21, -0.16, 0.54, 0.21],
+        "region": ["north", "west", "west", "north", "west"],
+    }
+)
+# What the versions that wrote the files in `earlier` predicted of these rows.
+PREDICTED = {
+    "regressor": [0.38346394061, 0.89374895411, 0.92499857816, 0.90920190195, 0.71324541188],
+    "classifier": ["no", "yes", "yes", "yes", "yes"],
+    "survival": [-0.82268940558, -0.16107979411, -0.11350582526, -0.04693753984, -0.46049962430],
+}
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "0.3.0"])
+@pytest.mark.parametrize("kind", PREDICTED)
+def test_files_of_earlier_versions_load(version, kind, path):
+    written = Path(__file__).parent / "earlier" / f"{version}-{kind}.json"
+    assert json.loads(written.read_text(encoding="utf-8"))["version"] == version
+    model = fairridge.load(written)
+    found = model.predict(ROWS)
+    if kind == "classifier":
+        assert found.tolist() == PREDICTED[kind]
+        assert (model.classes_.tolist(), model.positive_) == (["no", "yes"], "no")
+    else:
+        np.testing.assert_allclose(found, PREDICTED[kind], rtol=1e-9)
+    assert str(model.summary())
+    fairridge.save(model, path)
+    np.testing.assert_array_equal(fairridge.load(path).predict(ROWS), found)

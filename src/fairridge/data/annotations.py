@@ -7,10 +7,10 @@ compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -25,9 +25,18 @@ def is_number(value: Any) -> bool:
     return abs(value) <= LARGEST_NUMBER  # False for NaN
 
 
-def conforms(value: Any, hint: Any) -> bool:
-    """Whether a value is what a type hint says; numbers and arrays must be finite."""
+def conforms(value: Any, hint: Any, facts: Any = None) -> bool:
+    """Whether a value is what a type hint says; numbers and arrays must be finite.
+
+    Functions in ``Annotated[hint, …]``, and the method `conforms` of a hint of another kind,
+    are asked about the value and about facts that it has to fit.
+    """
     origin, inside = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        kind, *checks = inside
+        return conforms(value, kind, facts) and all(check(value, facts) for check in checks)
+    if hasattr(hint, "conforms"):
+        return bool(hint.conforms(value, facts))
     if origin in CONTAINERS:
         return CONTAINERS[origin](value, inside)
     if hint in PLAIN:
@@ -44,11 +53,12 @@ def require_annotated(instance: Any) -> None:
         value = getattr(instance, field.name)
         if not conforms(value, hints[field.name]):
             raise ValueError(
-                f"{field.name} of {type(instance).__name__} is {_shown(value)}, not {field.type}."
+                f"{field.name} of {type(instance).__name__} is {shown(value)}, not {field.type}."
             )
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Write a value for a message, or its type if that is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"a {type(value).__name__}"
 
@@ -62,9 +72,8 @@ def _tuple(value: Any, inside: tuple[Any, ...]) -> bool:
 
 
 def _sequence(value: Any, inside: tuple[Any, ...]) -> bool:
-    return isinstance(value, list | tuple | np.ndarray) and all(
-        conforms(item, inside[0]) for item in value
-    )
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    return isinstance(items, list | tuple) and all(conforms(item, inside[0]) for item in items)
 
 
 def _dict(value: Any, inside: tuple[Any, ...]) -> bool:
@@ -89,6 +98,7 @@ CONTAINERS: dict[Any, Callable[[Any, tuple[Any, ...]], bool]] = {
     tuple: _tuple,
     Sequence: _sequence,
     dict: _dict,
+    Mapping: _dict,
     np.ndarray: _floats,
     Union: _union,
     UnionType: _union,

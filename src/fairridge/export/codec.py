@@ -159,27 +159,14 @@ def _object(value: Any, where: str) -> dict[str, Any]:
 
 
 def _decode_array(value: dict[str, Any]) -> Any:
-    dtype, shape = value["array"], tuple(value["shape"])
-    flat = _flat(decode(value["values"]), len(shape))
-    if not all(item is None or isinstance(item, str | int | float) for item in flat):
-        raise ValueError("an array holds something else than numbers and strings.")
-    if dtype == "object" or dtype == "str":
-        if dtype == "str" and not all(isinstance(item, str) for item in flat):
-            raise ValueError("an array of strings holds something else.")
-        array = np.array(flat, dtype=object if dtype == "object" else str)
-    else:
-        kind = np.dtype(str(dtype))
-        if kind.kind not in NUMERIC_KINDS or not all(isinstance(x, int | float) for x in flat):
-            raise ValueError(f"an array cannot be of type {dtype!r}.")
-        array = np.array(flat, dtype=kind)
-    return array.reshape(shape)
-
-
-def _flat(values: Any, depth: int) -> list[Any]:
-    """Lay nested lists out in one."""
-    if depth == 0:
-        return [values]
-    return values if depth == 1 else [x for row in values for x in _flat(row, depth - 1)]
+    items = np.array(decode(value["values"]), dtype=object).reshape(tuple(value["shape"]))
+    kind = np.dtype(str(value["array"]))
+    if kind.kind not in KINDS or (kind.kind == "U" and kind.itemsize):
+        raise ValueError(f"an array cannot be of type {value['array']!r}.")
+    types: Any = {"O": str | int | float | None, "U": str}.get(kind.kind, int | float)
+    if not all(isinstance(item, types) for item in items.flat):
+        raise ValueError(f"an array of type {value['array']!r} holds something else.")
+    return items.astype(kind)
 
 
 def _decode_object(value: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from fairridge._version import __version__
 from fairridge.data.classes import models_first
 from fairridge.export.codec import decode, encode, not_saved
-from fairridge.export.schema import FITTED, require_sound
+from fairridge.export.records import learned_by, require_sound
 from fairridge.families.base import modeled_class
 from fairridge.outputs import checksum, writing
 
@@ -26,10 +26,12 @@ FORMAT = 1
 LEFT_OUT = {"_backend": None, "_moments": None, "_groups": None}
 # Attributes of a fit that follow from its sums by group when they are first read.
 FROM_GROUPS = ("dependence_", "group_differences_", "total_ratios_")
-# What files of earlier versions lack, and its default.
+# What files of earlier versions lack: attributes, with what they are then, and parameters, which
+# have their defaults.
 ADDED: dict[str, Any] = {
-    "_profiles": (), "_text_styles": (), "_offsets": (), "random_state": 0,
+    "_profiles": (), "_text_styles": (), "_offsets": (), "sign_flips_": {"dict": {}},
 }  # fmt: skip
+ADDED_PARAMETERS = ("base", "certification", "random_state")
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -61,7 +63,8 @@ def model_document(model: Any) -> dict[str, Any]:
     owner = type(model).__name__
     # Those of the fit, but for `unknown`, which is about rows to predict.
     parameters = model._fitted.settings.get_params(deep=False) | {"unknown": model.unknown}
-    following = {name: getattr(model, name) for name in FROM_GROUPS}
+    # A model from a file of an earlier version may lack some of these.
+    following = {name: getattr(model, name) for name in FROM_GROUPS if hasattr(model, name)}
     learned = {
         name: value
         for name, value in (vars(model) | following).items()
@@ -163,13 +166,13 @@ def model_of(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
             f"{', '.join(sorted(classes))}."
         )
     model, parameters, learned = classes[name](), document["parameters"], document["fitted"]
-    known = model.get_params(deep=False)
+    known, types = model.get_params(deep=False), learned_by(model)
     _require_keys("parameters", parameters, known, f"no parameter of {name}")
-    _require_keys("fitted", learned, FITTED, f"nothing a {name} learns")
-    added = {key: value for key, value in ADDED.items() if key in known or key in FITTED}
+    _require_keys("fitted", learned, types, f"nothing a {name} learns")
     for key in known:
-        if key not in parameters and key not in added:
+        if key not in parameters and key not in ADDED_PARAMETERS:
             raise ValueError(f"{key!r} is missing.")
+    added = {key: value for key, value in ADDED.items() if key in types}
     for key, value in {**added, **parameters, **learned, **LEFT_OUT}.items():
         setattr(model, key, _decoded(key, value, number=key in learned))
     if "classes_" in learned and "positive_" not in learned:

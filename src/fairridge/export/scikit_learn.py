@@ -142,8 +142,14 @@ def _behind_encoder(form: LinearForm) -> Any:
             blocks.append(column.coefficients)
             continue
         values = column.level_values
+        texts = [isinstance(level, str) for level in values]
+        if any(texts) and not all(texts):
+            raise ValueError(
+                f"column {column.name!r} has texts and other values as levels, which scikit-learn "
+                "does not encode: make all of them texts before fitting."
+            )
         # scikit-learn wants numbers in order, and takes texts in any.
-        named = list(values) if any(isinstance(level, str) for level in values) else sorted(values)
+        named = list(values) if any(texts) else sorted(values)
         if column.unseen is not None:
             intercept += column.unseen
         if named:  # a column whose levels are all rare says nothing, and is left out
