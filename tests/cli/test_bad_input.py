@@ -340,14 +340,25 @@ def test_interrupted_at_work(folder):
     assert error.splitlines()[-1] == "fairridge: interrupted."
 
 
-def test_without_the_extra(monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown"),
+    [
+        ([], 0, "fairridge fit"),
+        (["--help"], 0, "fairridge audit"),
+        (["path", "--help"], 0, "--bounds"),
+        (["datasets"], 1, ""),
+    ],
+)
+def test_without_the_extra(monkeypatch, capsys, arguments, code, shown):
     from fairridge.cli import main
 
     for name in [name for name in sys.modules if name.startswith("fairridge.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
-    assert main(["--help"]) == 1
-    assert "pip install 'fairridge[cli]'" in capsys.readouterr().err
+    assert main(arguments) == code
+    said = capsys.readouterr()
+    assert shown in said.out
+    assert "pip install 'fairridge[cli]'" in (said.err if code else said.out)
 
 
 OPTIONS = {"top": "--top", "new_rows": "--new-rows", "missing": "--missing", "weight": "--weight"}
@@ -379,3 +390,19 @@ def test_a_wrong_name_is_answered_with_the_one_that_was_meant(run, shop):
     assert shown.code == 2
     assert "Did you mean 'Credit_risk'?" in shown.error
     assert "more_1" not in shown.error
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("fairridge mo", {"monitor"}), ("fairridge fit --def", {"--definition"})],
+)
+def test_shells_complete_commands_and_options(monkeypatch, capsys, line, words):
+    from fairridge.cli import main
+
+    monkeypatch.setenv("_FAIRRIDGE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert {*capsys.readouterr().out.split()} == words

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from fairridge.cli.examples import EXAMPLES
 from fairridge.cli.exit_codes import ExitCode
 
 __all__ = ["main"]
@@ -39,6 +40,16 @@ def _run(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("fairridge"):
             raise
-        sys.stderr.write(MISSING.format(error.name))
-        return 1
+        return _without(error.name, arguments)
     return run(arguments)
+
+
+def _without(package: str, arguments: list[str]) -> int:
+    """Say which package is missing; what commands are for needs none."""
+    if arguments and "--help" not in arguments:
+        sys.stderr.write(MISSING.format(package))
+        return ExitCode.FAILED
+    wanted = [name for name in EXAMPLES if name in arguments] or list(EXAMPLES)
+    examples = "".join(f"  {line}\n" for name in wanted for line in EXAMPLES[name])
+    sys.stdout.write(f"Examples:\n{examples}\n{MISSING.format(package)}")
+    return 0

@@ -34,27 +34,32 @@ HELP = "Regression models that are fair to a degree you choose."
 
 
 def application(wanted: str) -> typer.Typer:
-    """Return the commands; only the wanted one has options, if it is one of them.
+    """Return the commands; only the wanted one has options.
 
     Options are made from parameters of the library, which takes its time to be imported.
     """
     app = typer.Typer(
         name="fairridge",
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         help=HELP,
     )
     app.callback(help=HELP)(_options)
-    known = any(command.__name__ == wanted for command in COMMANDS)
     for command in COMMANDS:
-        made = _named(command) if known and command.__name__ != wanted else as_command(command)
+        made = as_command(command) if command.__name__ == wanted else _without_options
         app.command(command.__name__, epilog=epilog(command.__name__), help=command.__doc__)(made)
     return app
 
 
-def _named(command: Callable[..., Any]) -> Callable[[], None]:
-    return lambda: None
+def _without_options() -> None:
+    """Stand for a command of which only the name and the text are asked for."""
+
+
+def _wanted(arguments: list[str]) -> str:
+    """Return the command, also of a line that a shell asks to complete."""
+    line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
+    words = line.split()[1:] if "_FAIRRIDGE_COMPLETE" in os.environ else arguments
+    return words[0] if words else ""
 
 
 def as_command(command: Callable[..., Result | None]) -> Callable[..., int]:
@@ -132,8 +137,9 @@ def _in_options(app: typer.Typer, command: str, text: str) -> str:
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors become one line."""
     arguments = arguments or ["--help"]
-    app = application(arguments[0])
-    write = partial(_in_options, app, arguments[0])
+    wanted = _wanted(arguments)
+    app = application(wanted)
+    write = partial(_in_options, app, wanted)
     try:
         with notes(write):
             code = app(args=arguments, prog_name="fairridge", standalone_mode=False)

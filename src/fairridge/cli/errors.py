@@ -101,7 +101,8 @@ def _usage(error: Exception) -> str:
     message: str = error.format_message()  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     command = "fairridge" if context is None else context.command_path
-    return f"{_one_line(message).rstrip('.')}. See {command} --help."
+    text = _one_line(message).rstrip(".")
+    return f"{text}{'' if text.endswith('?') else '.'} See {command} --help."
 
 
 def _of_file(error: OSError) -> str:
