@@ -52,6 +52,17 @@ def classifier(**options):
     return FairRidgeClassifier(sensitive=["group", "age"], **options)
 
 
+@pytest.mark.parametrize(
+    "options", [{"unfairness": 0.2}, {"confidence": None, "unfairness": 0.02, "controls": ["x1"]}]
+)
+def test_a_summary_names_each_coefficient_once(rows, options):
+    X, y, _ = rows
+    model = regressor(**options).fit(X, y)
+    lines = str(model.summary()).splitlines()
+    for name in model.coef_names_:
+        assert sum(line.startswith(name) for line in lines) == 1
+
+
 def test_a_certified_fit_is_a_fit_at_a_smaller_bound(rows):
     X, y, _ = rows
     model = regressor(unfairness=0.05).fit(X, y)

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.integrate import trapezoid
 
@@ -54,6 +56,32 @@ def study():
     lost = rng.exponential(2.0, n)
     y = pd.DataFrame({"time": np.minimum(death, lost), "event": death <= lost})
     return X, y, FairRidgeSurvival(0.05, sensitive=["sex"]).fit(X, y)
+
+
+FORMS = {
+    "another order": lambda y: y[["event", "time"]],
+    "other names": lambda y: y[["event", "time"]].set_axis(["died", "days"], axis=1),
+    "nullable": lambda y: y.convert_dtypes(),
+    "polars": pl.from_pandas,
+    "arrow": pa.table,
+    "an array": lambda y: y.to_numpy().astype(float),
+    "a structured array": lambda y: np.array(
+        list(zip(y["event"], y["time"], strict=True)), dtype=[("died", bool), ("days", float)]
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_audit_of_times_takes_what_fit_takes(study, form):
+    X, y, model = study
+    given = FORMS[form](y)
+    fitted = FairRidgeSurvival(0.05, sensitive=["sex"]).fit(X, given)
+    np.testing.assert_array_equal(fitted.predict(X), model.predict(X))
+    survival = np.array([0.3, 0.6]), np.full((len(X), 2), 0.5)
+    options = {"sensitive_features": X["sex"], "survival": survival}
+    found, same = (audit(each, model.predict(X), **options) for each in (given, y))
+    assert found.overall.brier.value == same.overall.brier.value > 0.0
+    assert str(found) == str(same)
 
 
 def test_medians_are_where_survival_crosses_one_half(study):

@@ -211,6 +211,20 @@ def test_controls_are_named_as_columns():
     assert Monitor(model).watches.endswith("among people of the same d and c")
 
 
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_levels_of_a_control_that_no_row_has_had_yet_have_no_variance(seed):
+    rng, n = np.random.default_rng(seed), 800
+    share = [0.3, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01, 0.01]
+    level, x, s = rng.choice(list("abcdefgh"), n, p=share), rng.normal(size=n), rng.random(n) < 0.5
+    X = pd.DataFrame({"level": level, "x": x, "s": s.astype(float)})
+    y = X["x"] + 0.3 * X["s"] + rng.normal(size=n)
+    model = FairRidgeRegressor(0.02, sensitive=["s"], controls=["level"]).fit(X, y)
+    monitor = Monitor(model)
+    for start in range(0, n, 80):
+        monitor.update(X[start : start + 80], y=y[start : start + 80])
+    assert not monitor.state.alarm
+
+
 def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
     X, y = classes(600, 0)
     for definition in ("statistical-parity", "equality-of-opportunity", "individual"):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,9 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_number
-from fairridge.data import Table, as_native, is_missing, numeric_vector
+from fairridge.data import Table, numeric_vector
 from fairridge.data.classes import by_code
-from fairridge.data.table import labels, values_of
+from fairridge.data.table import labels
+from fairridge.data.times import time_and_event
 from fairridge.engines import Engine
 from fairridge.exceptions import DataWarning
 from fairridge.families import Binomial, Cox, Family, Multinomial
@@ -251,7 +251,12 @@ class SurvivalTimes:
     @staticmethod
     def times_and_events(y: Any, inputs: Inputs) -> Floats:
         """Return an array of shape (n, 2); there may be no events."""
-        fields = _fields(y)
+        fields = time_and_event(y)
+        if fields is None:
+            raise ValueError(
+                "y must give time and event: a frame or structured array with the columns 'time' "
+                "and 'event' (or one numeric and one boolean column), or an array of shape (n, 2)."
+            )
         if len(fields["time"]) != inputs.n_given:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has "
@@ -267,38 +272,6 @@ class SurvivalTimes:
             bad = event[~np.isin(event, (0.0, 1.0))][0]
             raise ValueError(f"events must be 0 (censored) or 1 (event); y has {bad:g}.")
         return np.column_stack([time, event])
-
-
-def _fields(y: Any) -> dict[str, NDArray[Any]]:
-    """Return the columns "time" and "event", found by name, or the event by being boolean."""
-    frame = nw.from_native(as_native(y), eager_only=True, pass_through=True)
-    columns: dict[str, NDArray[Any]] = {}
-    if isinstance(frame, nw.DataFrame):
-        columns = {str(name): values_of(frame.get_column(name)) for name in frame.columns}
-    else:
-        array = np.asarray(frame)
-        if array.dtype.names:
-            columns = {name: array[name] for name in array.dtype.names}
-        elif array.ndim == 2 and array.shape[1] == 2:
-            columns = {"time": array[:, 0], "event": array[:, 1]}
-    if columns.keys() == {"time", "event"}:
-        return columns
-    events = [name for name, values in columns.items() if _is_boolean(values)]
-    if len(columns) == 2 and len(events) == 1:
-        time = next(name for name in columns if name != events[0])
-        return {"time": columns[time], "event": columns[events[0]]}
-    raise ValueError(
-        "y must give time and event: a frame or structured array with the columns 'time' and "
-        "'event' (or one numeric and one boolean column), or an array of shape (n, 2)."
-    )
-
-
-def _is_boolean(values: NDArray[Any]) -> bool:
-    """Whether a column holds truth values; some may be missing."""
-    if values.dtype.kind != "O":
-        return values.dtype.kind == "b"
-    known = [value for value in values.tolist() if not is_missing(value)]
-    return bool(known) and all(isinstance(value, bool) for value in known)
 
 
 def balanced(sizes: Floats) -> ClassWeights:

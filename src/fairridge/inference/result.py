@@ -482,7 +482,9 @@ class Inference(Tabular):
         return [self._table("raw", 0.95, False)]
 
     def _table(self, kind: Kind, confidence: float, exponentiate: bool) -> Table:
-        facts, notes = self.facts, [TARGET, *self.facts.notes]
+        facts, notes = self.facts, [*self.facts.notes]
+        if facts.unfairness < 1.0:
+            notes.insert(0, TARGET)
         if "(lambda)" in self.fair.names:
             interval = self.lambda_interval(confidence)
             ends = f"{interval.lower:.5g} to {interval.upper:.5g}"

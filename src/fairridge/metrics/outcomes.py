@@ -20,6 +20,7 @@ from fairridge.data import (
     log_exposure,
     one_per_row,
 )
+from fairridge.data.times import time_and_event
 from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import PredictedSurvival
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
@@ -287,20 +288,12 @@ def _predicted_survival(y_true: Any, survival: Any, n_rows: int, keep: Any) -> P
 
 def two_columns(values: Any) -> Floats | None:
     """Return times and events as an array of two columns; None if these are not two."""
-    if values is None:
+    columns = None if values is None else time_and_event(values)
+    if columns is None:
         return None
-    frame = nw.from_native(as_native(values), eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        named = set(frame.columns) == {"time", "event"}
-        frame = frame.select("time", "event") if named else frame
-        # Columns of unlike types, such as times and true or false, are one array of objects.
-        array = np.column_stack([frame.get_column(name).to_numpy() for name in frame.columns])
-    else:
-        array = np.asarray(values)
-        if array.dtype.names is not None and set(array.dtype.names) == {"time", "event"}:
-            array = np.column_stack([array["time"], array["event"]])
-    numbers = array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "buif"
-    return array.astype(np.float64) if numbers else None
+    # Truth values of nullable types are objects.
+    array = np.column_stack([np.array(columns[name].tolist()) for name in ("time", "event")])
+    return array.astype(np.float64) if array.dtype.kind in "buif" else None
 
 
 def _check_classes(

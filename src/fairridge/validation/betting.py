@@ -252,7 +252,8 @@ def directions(purse: EProcess, columns: StreamColumns) -> Directions:
     h, f = np.zeros((len(HALF_LIVES), m, k)), np.zeros((len(HALF_LIVES), m, k))
     for one, (products, count) in enumerate(zip(purse.products, purse.counts, strict=True)):
         covariance = products / count
-        spread = np.sqrt(np.diag(covariance))
+        # Of a level that no row has had yet the variance is 0 up to rounding.
+        spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         spread = np.where(spread > 0.0, spread, 1.0)
         R = covariance / np.outer(spread, spread)
         ridged = R[:-m, :-m] + RIDGE * np.eye(k - m)
