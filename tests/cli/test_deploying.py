@@ -115,6 +115,47 @@ def test_exports_predict_what_the_model_predicts(run, people):
     np.testing.assert_allclose(found[:, 1], expected, rtol=1e-9)
 
 
+def test_exports_say_which_text_to_convert(run, people):
+    rng = np.random.default_rng(1)
+    days = rng.integers(19000, 19300, len(people))
+    people["opened"] = (pd.Timestamp("1970-01-01") + pd.to_timedelta(days, "D")).strftime(
+        "%Y-%m-%d"
+    )
+    people["income */"] = [f"€{1000 + x:.2f}".replace(".", ",") for x in 50.0 * people["skill"]]
+    people["plain"] = rng.normal(size=len(people))
+    people.to_csv("dated.csv", index=False, sep=";")
+    done = run("fit", "dated.csv", "-y", "loan", "-s", "sex", "--drop", "key", "-o", "d.json")
+    assert done.code == 0, done.error
+    assert run("predict", "dated.csv", "-m", "d.json", "-o", "p.csv").code == 0
+    done = run("export", "-m", "d.json", "--to", "sql", "--table", "dated", "-o", "out.sql")
+    told = [
+        "column 'opened' has dates: convert them to days since 1970-01-01",
+        "column 'income */' has numbers in € with a decimal comma: convert them to plain numbers",
+    ]
+    assert [line for line in done.error.splitlines() if "column" in line] == [
+        f"note: {line}." for line in told
+    ]
+    with open("out.sql", encoding="utf-8") as file:
+        query = file.read()
+    comment = "\n   ".join(told).replace("*/", "* /")
+    assert query.startswith(f"/* {comment} */\nSELECT")
+    with duckdb.connect() as connection:
+        connection.execute(
+            """CREATE VIEW dated AS SELECT * REPLACE (
+                date_diff('day', DATE '1970-01-01', CAST(opened AS DATE)) AS opened,
+                CAST(replace(replace("income */", '€', ''), ',', '.') AS DOUBLE) AS "income */"
+            ) FROM read_csv('dated.csv', delim=';', all_varchar=true)"""
+        )
+        found = connection.execute(query).df()
+    expected = pd.read_csv("p.csv")
+    np.testing.assert_allclose(
+        found["probability_repaid"], expected["probability_repaid"], rtol=1e-9
+    )
+    assert run("export", "-m", "d.json", "--to", "python", "-o", "out.py").code == 0
+    with open("out.py", encoding="utf-8") as file:
+        assert f"# {told[0]}\n# {told[1]}\n" in file.read()
+
+
 def test_scorecards_are_tables(run, people):
     assert run("export", "-m", "m.json", "--to", "scorecard", "-o", "card.csv").code == 0
     expected = pd.DataFrame(scorecard(load("m.json")).to_frame())

@@ -157,7 +157,17 @@ def export(
             write(arrow(member(FORMATS[to])(fitted, **rows, **asked)), out, safe=True)
         else:
             _write_model(fitted, to, out, asked | columns)
+            _note_conversions(fitted)
     say(f"Saved: {out}")
+
+
+def _note_conversions(model: Any) -> None:
+    """Say what to convert in files such as that of the fit, before anything else reads them."""
+    from fairridge.export import linear_form
+
+    if hasattr(model, "coef_"):  # others keep no styles of columns
+        for line in linear_form(model, "to_sql", predicts=True).without_sensitive().conversions:
+            note(f"note: {line}.")
 
 
 def _require_format(to: str, given: Sequence[str], data: str | None) -> None:

@@ -31,6 +31,14 @@ class TextStyle:
     symbol: str = ""
 
     @property
+    def conversion(self) -> str:
+        """What a model reads in place of the text; empty if everybody reads it like that."""
+        if self.kind == "date":
+            return "dates: convert them to days since 1970-01-01"
+        ornate = self.percent or self.symbol or self.decimal == ","
+        return f"{self.words}: convert them to plain numbers" if ornate else ""
+
+    @property
     def words(self) -> str:
         """The style in words."""
         if self.kind != "number":

@@ -620,6 +620,7 @@ def describe(model: Any) -> LinearForm:
         labels_by_code(model) if hasattr(model, "classes_") else None,
         model._backend,
         getattr(model, "_offsets", ()),
+        getattr(model, "_text_styles", ()),
     )
 
 

@@ -21,6 +21,7 @@ from fairridge.data.columns import (
     NumericColumn,
     for_sensitive,
 )
+from fairridge.data.text_style import TextStyle
 from fairridge.export.training import TrainingColumns
 from fairridge.families.base import Link, modeled_class
 
@@ -124,6 +125,8 @@ class LinearForm:
         The frame library of the training data.
     offsets : tuple of str
         Which of "offset" and "exposure" the training rows came with.
+    text_styles : tuple of TextStyle
+        How columns were written in the file of the fit.
     """
 
     estimator_name: str
@@ -136,6 +139,17 @@ class LinearForm:
     classes: NDArray[Any] | None
     backend: Any = None
     offsets: tuple[str, ...] = ()
+    text_styles: tuple[TextStyle, ...] = ()
+
+    @property
+    def conversions(self) -> tuple[str, ...]:
+        """What to convert in a file such as that of the fit, which the command line has read."""
+        names = {column.name for column in self.columns}
+        return tuple(
+            f"column {style.name!r} has {style.conversion}"
+            for style in self.text_styles
+            if style.name in names and style.conversion
+        )
 
     @property
     def link(self) -> Link:

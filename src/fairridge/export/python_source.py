@@ -17,7 +17,7 @@ predictor and {result}.
 
 import math
 
-INTERCEPT = {intercept}
+{conversions}INTERCEPT = {intercept}
 
 # One coefficient per number, one per level of everything else.
 NUMBERS = {numbers}
@@ -162,6 +162,7 @@ def to_python(model: Any) -> str:
         estimator=form.estimator_name,
         columns=len(form.columns),
         result=_result(form),
+        conversions="".join(f"# {line}\n" for line in form.conversions),
         intercept=_written(form.intercept.tolist()),
         numbers=_written({c.name: c.coefficients[:, 0].tolist() for c in numbers}),
         levels=_written({column.name: _levels(column) for column in levels}),

@@ -43,7 +43,8 @@ def to_sql(
     ``probability`` of each, with the label in the name. A row with a missing
     value (unless ``missing="level"``), with NaN or infinity, or with a level that
     was not there at fit (unless ``unknown`` says what it does) is predicted as
-    NULL, because a query cannot refuse a single row.
+    NULL, because a query cannot refuse a single row. A comment at the top names columns whose
+    text the command line converted before the fit (dates, amounts), and what to convert it to.
 
     Parameters
     ----------
@@ -119,11 +120,13 @@ def to_sql(
 
 
 def _comment(form: LinearForm, exposure: str | None) -> str:
-    """Say what a prediction is, if rows of the fit had an exposure or an offset."""
-    if form.link != "log" or not form.offsets:
-        return ""
-    what = "a rate, per unit of exposure" if exposure is None else "a count or amount of the row"
-    return f"/* prediction: {what} */\n"
+    """Say which columns to convert, and what a prediction is if rows had an exposure or offset."""
+    lines = [line.replace("*/", "* /") for line in form.conversions]
+    if form.link == "log" and form.offsets:
+        rate = exposure is None
+        what = "a rate, per unit of exposure" if rate else "a count or amount of the row"
+        lines.append(f"prediction: {what}")
+    return "/* {} */\n".format("\n   ".join(lines)) if lines else ""
 
 
 def _shifts(d: Dialect, offset: str | None, exposure: str | None) -> dict[str, str]:
