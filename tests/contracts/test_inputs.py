@@ -111,7 +111,7 @@ def refused_response(kind):
 
 def refused_weights(kind):
     S, X, eta, rng = make()
-    weight = np.where(np.arange(N) < 4, 3.0, 1e-9)
+    weight = np.where(np.arange(N) < 4, 3.0, 5e-5)
     y, model = eta + rng.normal(size=N), FairRidgeRegressor()
     if kind == "binomial":
         y, model = (y > 0.0).astype(int), FairRidgeClassifier()
@@ -400,6 +400,21 @@ def test_survey_weights_over_four_powers_of_ten(way, tmp_path):
     np.testing.assert_allclose(model.alpha_, alpha, rtol=1e-8)
     np.testing.assert_allclose(model.beta_, beta, rtol=1e-8)
     assert model.unfairness_ == pytest.approx(0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "binomial"])
+def test_four_rows_with_nearly_all_of_the_weight(kind):
+    S, X, eta, rng = make()
+    weight, y = np.where(np.arange(N) < 4, 3.0, 4e-4), eta + rng.normal(size=N)
+    model, family = FairRidgeRegressor(1.0), statsmodels.families.Gaussian()
+    if kind == "binomial":
+        y, model = (y > 0.0).astype(int), FairRidgeClassifier(1.0)
+        y[:4] = 0, 1, 0, 1  # the heavy rows are not separated by some direction alone
+        family = statsmodels.families.Binomial()
+    A = statsmodels.add_constant(np.column_stack([S, X]))
+    expected = statsmodels.GLM(y, A, family, var_weights=weight).fit(tol=1e-14, maxiter=200)
+    model = fit(model, S, X, y, sample_weight=weight)
+    np.testing.assert_allclose(np.ravel(model.coef_), expected.params[1:], rtol=1e-6)
 
 
 def test_rows_of_hardly_any_weight_beside_enough_others():

@@ -395,8 +395,9 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
         columns = columns_of(problem, getattr(model, "classes_", None))
         if not (model.converged_ and other.model.converged_) or _is_ambiguous(problem, columns):
             continue
-        if problem.bounds_means and _fits_any_rows(columns) and name != "scaled":
-            # Bounds on means then have several minima (docs/model.md): each is judged by itself.
+        several = name == "path" or (_fits_any_rows(columns) and name != "scaled")
+        if problem.bounds_means and several:
+            # Bounds on means have several minima (docs/model.md): each is judged by itself.
             small = _small(other, columns)
             for violation in _wrong_other_bound(problem, other, columns, small):
                 yield f"{name}: {violation}"

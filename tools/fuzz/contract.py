@@ -16,7 +16,7 @@ UNITS = 1e8
 # Least deviation of a response, of its mean, and the largest count.
 DEVIATION, COUNT = 1e-12, 1e12
 # Least weight, of the largest, of a row that counts.
-WEIGHT = 1e-8
+WEIGHT = 1e-4
 # Largest range of an offset: exposures that differ by a factor of e⁵⁰.
 OFFSET = 50.0
 COUNTS = ("poisson", "quasi-poisson", "negative-binomial")

@@ -29,8 +29,9 @@ SCALE_RATIO = 1e8
 VARIATION_COEFFICIENT = 1e-12
 # Largest response under the log link: beyond, the next count is a matter of the last four digits.
 COUNT_LIMIT = 1e12
-# Weight over the largest weight: less than that is lost in sums of squares of all rows.
-WEIGHT_RATIO = 1e-8
+# Weight over the largest weight: coefficients that depend on lighter rows have as little curvature
+# as directions that have lost it, and the ridge of separated models outweighs them.
+WEIGHT_RATIO = 1e-4
 # Range of the offset: means that differ by more than e⁵⁰ ≈ 10²² do not add up in sixteen digits.
 OFFSET_RANGE = 50.0
 

@@ -34,6 +34,8 @@ from fairridge.solvers.spectrum import CURVATURE_TOLERANCE
 # coefficients of a polynomial.
 NODES = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, 13))
 TO_COEFFICIENTS = np.linalg.inv(chebvander(2.0 * NODES - 1.0, 12))
+# Last coefficients of a polynomial that has all digits of a share.
+POLYNOMIAL_TOLERANCE = 1e-12
 # Rows for each coordinate that make a sample large: its Hessian is so near that of all rows that a
 # step leaves a thousandth of the decrease. And what a Hessian costs at least to be spared.
 LARGE_SAMPLE, COSTLY_HESSIAN = 2e3, 2.0
@@ -285,13 +287,14 @@ class BoundDescent:
 
     def propose(self, point: Point, damping: float, before: float) -> Step | None:
         """Return the step to the λ that meets the bound."""
-        local = self._local(point, 0.0)
-        if local is not None and point.theta is not self._at:
+        is_new = point.theta is not self._at
+        local = self._local(point, 0.0 if is_new else damping)
+        if is_new and local is not None:
             lambda_ = self._choose(point, local, before)
             if lambda_ is None:
                 return None
             self._at, self._lambda = point.theta, lambda_
-        if damping > 0.0:
+        if is_new and damping > 0.0:
             local = self._local(point, damping)
         return None if local is None else self._search.step(point, local, self._lambda)
 
@@ -363,7 +366,8 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
 def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:
     """Return where an excess vanishes between neighbors on the grid.
 
-    It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits.
+    It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits, unless the
+    least λ that has a minimum is near.
     """
 
     def lambda_at(part: Any) -> Any:
@@ -377,10 +381,13 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
     last = above[-1]
     ends = NODES[last : last + 2].tolist()
     at_ends = dict(zip(ends, values[last : last + 2], strict=True))
+    is_smooth = max(map(abs, coefficients[-2:])) <= POLYNOMIAL_TOLERANCE
 
     def smooth(part: float) -> float:
         if part in at_ends:
             return at_ends[part]
+        if not is_smooth:
+            return float(excess(np.array([lambda_at(part)]))[0])
         place, sum_, further = 2.0 * part - 1.0, 0.0, 0.0
         for coefficient in reversed(coefficients):  # Clenshaw's recurrence
             sum_, further = coefficient + 2.0 * place * sum_ - further, sum_

@@ -250,10 +250,10 @@ class MeanSearch(BoundSearch):
         descent, start = FixedPenalty(self, lambda_), replace(start, passes=0)
         return minimize(descent, start, max_iter or self.glm.max_iter, tolerance)[0]
 
-    def to_bound(self, r: float, start: Point) -> Found | None:
+    def to_bound(self, r: float, start: Point, max_iter: int) -> Found | None:
         """Return the model at a bound from one start; None if that fails."""
         descent = BoundDescent(self, r)
-        point, step = minimize(descent, replace(start, passes=0), self.glm.max_iter)
+        point, step = minimize(descent, replace(start, passes=0), max_iter)
         if step is None or not point.converged:
             return None
         return Found(step.lambda_, point, descent.crossings)

@@ -77,7 +77,7 @@ class MeanParityProblem(GLMProblem):
         moved = raw.copy()
         moved[:, 0] += raw[:, 1:] @ self.glm.basis.center
         theta = self.glm.coordinates.theta(moved)
-        for search in self._searches():
+        for search in self._searches:
             found = search.at_penalty(lambda_, search.evaluated(search.null, theta, 2, None))
             if not self._is_separated(search, lambda_, found):
                 break
@@ -100,18 +100,14 @@ class MeanParityProblem(GLMProblem):
         return bounded_means(self.glm, self._means, self._elsewhere, sums)
 
     @cached_property
-    def _search(self) -> MeanSearch:
-        return MeanSearch(self.glm, self._bounded)
+    def _searches(self) -> tuple[MeanSearch, MeanSearch]:
+        """The search, and the one with a ridge, if there is no minimum without."""
+        plain = MeanSearch(self.glm, self._bounded)
+        return plain, plain.on(self.glm.ridged)
 
     @cached_property
-    def _ridged_search(self) -> MeanSearch:
-        """The same with the ridge of separated models."""
-        return self._search.on(self.glm.ridged)
-
-    def _searches(self) -> Iterator[MeanSearch]:
-        """Yield the search, and then the one with a ridge, if there is no minimum without."""
-        yield self._search
-        yield self._ridged_search
+    def _search(self) -> MeanSearch:
+        return self._searches[0]
 
     @cached_property
     def _elsewhere(self) -> Floats:
@@ -139,7 +135,7 @@ class MeanParityProblem(GLMProblem):
     def point(self, lambda_: float) -> Point:
         """Return the minimum at a λ, from the nearest that is known."""
         if lambda_ not in self._points:
-            for search in self._searches():
+            for search in self._searches:
                 found = self._minimum(search, lambda_)
                 if not self._is_separated(search, lambda_, found):
                     break
@@ -217,12 +213,12 @@ class MeanParityProblem(GLMProblem):
         """Choose λ for one bound; no model of a stricter one is better."""
         if self._is_constant_alone and self._share.value(self.fit(0.0)) > r:
             return Choice(np.inf, "converged" if self.converged(np.inf) else "not-converged")
-        for search in self._searches():
+        for search in self._searches:
             found = self._reached(search, r)
             lost = self._is_separated(search, found.lambda_, found.point)
             if found.point.converged and not lost:
                 break
-        self._glm_of[found.lambda_] = search.glm
+        self._glm_of[found.lambda_] = self._glm_at(search, found)
         choice = self._kept(r, found)
         # A bound that hardly binds here may not bind at another minimum of the deviance.
         if 0.0 < found.lambda_ < search.typical and self._is_met_freely(r):
@@ -239,15 +235,27 @@ class MeanParityProblem(GLMProblem):
             if found is not None and (found.point.separated or self._holds(search, found, r)):
                 return found
         # What meets a bound of zero is left, or nothing but the constant model.
-        fair = self.point(np.inf) if r > 0.0 else search.null
-        met = r > 0.0 and fair.converged
-        return Found(np.inf, fair if met else replace(search.null, converged=False))
+        fair = self._known(search, np.inf) if r > 0.0 else None
+        if fair is not None and (fair.point.converged or fair.point.separated):
+            return fair
+        return Found(np.inf, replace(search.null, converged=False))
+
+    def _known(self, search: MeanSearch, lambda_: float) -> Found:
+        """Return the minimum at a λ; separated to a search without the ridge that it needs."""
+        point = self.point(lambda_)
+        needs_ridge = search.glm is self.glm is not self._glm_of[lambda_]
+        return Found(lambda_, replace(point, separated=True) if needs_ridge else point)
+
+    def _glm_at(self, search: MeanSearch, found: Found) -> PenalizedGLM:
+        """Return the model that a minimum is of: a known one need not be that of the search."""
+        is_known = self._points.get(found.lambda_) is found.point
+        return self._glm_of[found.lambda_] if is_known else search.glm
 
     def _attempts(self, search: MeanSearch, r: float) -> Iterator[Found | None]:
         """Start at the null model, then at the minimum under a given λ, and then follow minima."""
         yield search.find(r, self.settings.max_iter)
         if self._is_met_freely(r):
-            yield Found(0.0, self.point(0.0))
+            yield self._known(search, 0.0)
         # A bound of zero may have no search that ends: half of what it may be missed by has one.
         fair_side = FairSide(search, max(r, 0.5 * self._slack))
         if r > 0.0:
@@ -258,7 +266,7 @@ class MeanParityProblem(GLMProblem):
         """Whether a minimum was found, and meets the bound on the rows themselves."""
         if not found.point.converged or LARGEST * search.typical < found.lambda_ < np.inf:
             return False  # means of constants, but for rounding, have no share
-        fit = self._as_fit(found.lambda_, search.glm, found.point)
+        fit = self._as_fit(found.lambda_, self._glm_at(search, found), found.point)
         if not self._share.value(fit) <= r + self._slack:
             return False
         # Constant means are fair, so that no minimum is worse than the null model.
@@ -380,7 +388,8 @@ class FairSide:
         side = self._at(RESTART * self.search.typical, self.search.null)
         if side.point.separated:
             return Found(side.lambda_, side.point)
-        return self.search.to_bound(self.r, side.point) if side.point.converged else None
+        max_iter = self.search.glm.max_iter
+        return self.search.to_bound(self.r, side.point, max_iter) if side.point.converged else None
 
     def found(self) -> Found | None:
         """Return the model at the bound, or the last one before minima jump over it.
@@ -406,7 +415,7 @@ class FairSide:
         """Search between a model that meets the bound and one that does not."""
         for attempt in range(BISECTIONS):
             for side in (fair, free) if attempt == 0 else (fair,):
-                found = self.search.to_bound(self.r, side.point)
+                found = self.search.to_bound(self.r, side.point, ROUGH_PASSES)
                 # The same branch of minima, and not one far away.
                 if found is not None and fair.lambda_ >= found.lambda_ >= free.lambda_:
                     return found

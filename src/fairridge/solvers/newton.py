@@ -325,35 +325,20 @@ def moved(
     unit: float,
     beside: Any = None,
 ) -> Point:
-    """Return the point at θ with what was found there; an old Hessian learns from the gradient."""
-    deviance, gradient, hessian = found
-    fresh = hessian is not None
-    if hessian is None:
-        hessian = hessian_at(theta, before, gradient, nearby, unit)
-    passes = before.passes + 1
-    return Point(theta, deviance, gradient, hessian, True, passes, fresh, False, beside)
-
-
-def hessian_at(
-    theta: Floats,
-    before: Point,
-    gradient: Floats,
-    nearby: Callable[[Floats], Floats | None] | None,
-    unit: float,
-) -> Floats:
-    """Return about the Hessian at θ, after a step that has changed the gradient.
+    """Return the point at θ with what was found there; an old Hessian learns from the gradient.
 
     `nearby` maps θ to about the Hessian there, if a sample knows it.
     """
-    move, change = theta - before.theta, gradient - before.gradient
-    if nearby is None:
-        return updated_hessian(before.hessian, move, change)
-    length = abs(float(change @ move)) / unit
-    near = nearby(theta) if length > SMALL_STEP else None
-    if near is None:
-        return updated_hessian(before.hessian, move, change)
-    # What the gradient tells of a long way is a mean of Hessians along it.
-    return near if length > LARGE_STEP else updated_hessian(near, move, change)
+    deviance, gradient, hessian = found
+    fresh, passes = hessian is not None, before.passes + 1
+    if hessian is None:
+        move, change = theta - before.theta, gradient - before.gradient
+        length = 0.0 if nearby is None else abs(float(change @ move)) / unit
+        hessian = nearby(theta) if nearby is not None and length > SMALL_STEP else None
+        # What the gradient tells of a long way is a mean of Hessians along it.
+        if hessian is None or length <= LARGE_STEP:
+            hessian = updated_hessian(before.hessian if hessian is None else hessian, move, change)
+    return Point(theta, deviance, gradient, hessian, True, passes, fresh, False, beside)
 
 
 def updated_hessian(hessian: Floats, move: Floats, change: Floats) -> Floats:
