@@ -5,7 +5,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.fairness import EqualityOfOpportunity, StatisticalParity
-from fairridge.search.driver import BoundSearch
+from fairridge.search.driver import BoundSearch, _crossing
 
 N = 4000
 # The last is looser than any of the unconstrained models needs.
@@ -107,3 +107,10 @@ def test_bounds_of_a_path_do_not_depend_on_each_other():
         alone, among = fitted("binomial", float(r)), path.at(float(r))
         assert among.lambda_ == pytest.approx(alone.lambda_, rel=1e-9)
         np.testing.assert_allclose(among.coef_, alone.coef_, rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("pole", [0.999, 0.5, -5.0])
+def test_a_crossing_has_all_digits_next_to_a_pole(pole):
+    crossing = pole + 1.05 * (1.0 - pole)
+    found = _crossing(lambda x: (crossing - pole) / (x - pole) - 1.0, 1.0, 1.7)
+    assert found == pytest.approx(crossing, rel=1e-13)
