@@ -38,7 +38,7 @@ help:
 	@echo "make types   compare the types that checkers see with the package at runtime"
 	@echo "make format  rewrite the code in the house format"
 	@echo "make bench   measure against other libraries, and say what became slower; ten minutes"
-	@echo "make bench-record  the same, and write the table and the page docs/benchmarks.md"
+	@echo "make bench-record  the same, and write the record and benchmarks/tables.md"
 	@echo "make reproduce  compute every figure and claim of the paper; goes on where it stopped"
 	@echo "make simulate  measure coverage, certificates, rules and monitors; goes on where it stopped"
 	@echo "make pictures  take the pictures of README and site anew; needs Chromium"

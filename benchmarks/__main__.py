@@ -71,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(text)
     if arguments.record:
         recorded.write(recorded.RECORDED, record)
-        page.rewrite(page.DOCS, PARTS, recorded.read(recorded.RECORDED))
-        print(f"recorded in {recorded.RECORDED} and {page.DOCS / 'benchmarks.md'}")
+        page.rewrite(page.ROOT, PARTS, recorded.read(recorded.RECORDED))
+        print(f"recorded in {recorded.RECORDED} and {page.ROOT / page.TABLES}")
     return int(compare and slower)
 
 
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", type=_part, metavar="PART", help=" ".join(PARTS))
     parser.add_argument("--quick", action="store_true", help="smaller problems, fewer calls")
-    parser.add_argument("--record", action="store_true", help="write the table and the page")
+    parser.add_argument("--record", action="store_true", help="write the record and the tables")
     parser.add_argument("--out", type=Path, default=Path("bench-output"), metavar="DIR")
     parser.add_argument("--tolerance", type=float, default=recorded.TOLERANCE, metavar="FACTOR")
     return parser

@@ -1,4 +1,4 @@
-"""The measured parts of docs/benchmarks.md, between comments that name them."""
+"""The measured parts of benchmarks/tables.md, between comments that name them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from benchmarks import growth
 from benchmarks.figures import Figure, Part
 from benchmarks.recorded import Record, figures_of
 
-DOCS = Path(__file__).parents[1] / "docs"
-PICTURE = Path("img", "benchmarks-rows.svg")
-# What the page leaves out of long tables, by problem (what grows, in "growth") and case; the
-# record has all of it. Of stacked paths the page has the model at about 0.01.
+ROOT = Path(__file__).parents[1]
+TABLES = Path("benchmarks", "tables.md")
+PICTURE = Path("docs", "img", "benchmarks-rows.svg")
+# What is left out of long tables, by problem (what grows, in "growth") and case; the record has
+# all of it. Of stacked paths there is the model at about 0.01.
 LEFT_OUT = {
     "fairml": re.compile(r"NCLM"),
     "gaussian": re.compile(r"^n = 1,000, |equality-of-opportunity|statsmodels"),
@@ -42,22 +43,22 @@ COLUMNS_LEFT_OUT = {
 }
 
 
-def rewrite(docs: Path, parts: Mapping[str, Part], record: Record) -> None:
-    """Put the tables and the picture of a record into the page.
+def rewrite(root: Path, parts: Mapping[str, Part], record: Record) -> None:
+    """Put the tables and the picture of a record into the file of tables.
 
     A part stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``. What
     stands outside of them is written by hand. The machine of most parts is named once,
     in the place ``machine``; others name theirs.
     """
-    page = docs / "benchmarks.md"
+    page = root / TABLES
     text = page.read_text()
     machine, _ = Counter(found["machine"] for found in record.values()).most_common(1)[0]
     text = _replaced(text, "machine", f"Measured on {machine}, unless stated otherwise.")
     for name, found in record.items():
         lines = parts[name].render(parts[name], _shown(name, figures_of(found)))
         if name == "growth":
-            growth.draw(figures_of(found), docs / PICTURE)
-            lines = [f"![Time against rows]({PICTURE.as_posix()})", "", *lines]
+            growth.draw(figures_of(found), root / PICTURE)
+            lines = [f"![Time against rows](../{PICTURE.as_posix()})", "", *lines]
         if found["machine"] != machine:
             lines += ["", f"Measured on {found['machine']}."]
         text = _replaced(text, name, "\n".join(lines))
@@ -65,7 +66,7 @@ def rewrite(docs: Path, parts: Mapping[str, Part], record: Record) -> None:
 
 
 def _shown(name: str, figures: list[Figure]) -> list[Figure]:
-    """Leave out what the page does not show of a part."""
+    """Leave out what the tables do not show of a part."""
     left_out, columns = LEFT_OUT.get(name), COLUMNS_LEFT_OUT.get(name, ())
     return [
         replace(one, extra={key: value for key, value in one.extra.items() if key not in columns})
@@ -77,5 +78,5 @@ def _shown(name: str, figures: list[Figure]) -> list[Figure]:
 def _replaced(text: str, name: str, content: str) -> str:
     block = re.compile(rf"(<!-- measured: {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not block.search(text):
-        raise ValueError(f"the page has no place for {name!r}: <!-- measured: {name} -->")
+        raise ValueError(f"the file has no place for {name!r}: <!-- measured: {name} -->")
     return block.sub(lambda found: f"{found[1]}\n{content}\n\n{found[2]}", text, count=1)

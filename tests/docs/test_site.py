@@ -146,7 +146,7 @@ def test_the_readme_compares_in_short_without_links():
 
 
 def test_the_gpu_guide_quotes_the_measured_times():
-    measured = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    measured = (ROOT / "benchmarks/tables.md").read_text(encoding="utf-8")
     guide = (ROOT / "docs/gpu.md").read_text(encoding="utf-8")
     quoted = re.findall(r"^\| (.+, torch \| [\d.]+ \| [\d.]+) \|$", guide, re.MULTILINE)
     assert quoted
