@@ -468,6 +468,8 @@ def _exceeded(cases: list[str]) -> Blocks:
     if not cases:
         return []
     return [
-        f"On {', '.join(cases)} certified models exceed .05 in validation. The certificate is an "
-        "approximation for many rows, and these data have too many predictors for their rows."
+        f"On {', '.join(cases)} certified models exceed .05 in validation. Folds are small, and "
+        "scores vary more among some values of S than among others, so that chance explains more "
+        "than the adjustment takes off; the page of limits has what it explains of all folds "
+        "together."
     ]
