@@ -6,7 +6,6 @@ NAMES = (
     "coverage",
     "intervals",
     "certificates",
-    "hard",
     "rates",
     "stacking",
     "decisions",

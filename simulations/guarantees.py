@@ -66,6 +66,8 @@ class Certified:
         Of the model.
     weigh : callable, optional
         Draws weights that nothing depends on.
+    seen : callable, optional
+        Chances that rows are in a sample; their inverses are weights.
     variances : tuple of float
         Of the columns of S, where these have too heavy tails to be averaged: independent, and X
         is normal with these coefficients on S.
@@ -76,12 +78,12 @@ class Certified:
     q: int
     options: dict[str, Any]
     weigh: Callable[[Rng, int], Floats] | None = None
+    seen: Callable[[Floats], Floats] | None = None
     variances: tuple[float, ...] = ()
     on_sensitive: tuple[tuple[float, ...], ...] = ()
 
     def __call__(self, rng: Rng) -> Judged:
-        Z, y = self.draw(rng, self.n)
-        weight = None if self.weigh is None else self.weigh(rng, self.n)
+        Z, y, weight = self.rows(rng)
         kind: Any = FairRidgeRegressor
         if np.asarray(y).dtype.kind != "f":
             kind = FairRidgeClassifier
@@ -95,6 +97,16 @@ class Certified:
         if not model.certificate_.granted:
             return None
         return self.reached(model) > BOUND
+
+    def rows(self, rng: Rng) -> tuple[Floats, Any, Floats | None]:
+        """Draw [S, X], responses and weights of a sample."""
+        if self.seen is None:
+            Z, y = self.draw(rng, self.n)
+            return Z, y, None if self.weigh is None else self.weigh(rng, self.n)
+        Z, y = self.draw(rng, 8 * self.n)
+        chances = self.seen(Z)
+        kept = np.flatnonzero(rng.random(len(Z)) < chances)[: self.n]
+        return Z[kept], y[kept], 1.0 / chances[kept]
 
     def reached(self, model: Any) -> float:
         """R² on S in the population of what is bounded."""
@@ -241,6 +253,29 @@ def three_classes(rng: Rng, eta: Floats) -> Any:
     return np.array(["a", "b", "c"])[(utility + rng.gumbel(size=utility.shape)).argmax(axis=1)]
 
 
+def clustered(rng: Rng, n: int) -> tuple[Floats, Any]:
+    """Ten rows of each cluster, which have S and most of X in common."""
+    s = rng.normal(size=(n // 10, 1)).repeat(10, axis=0)
+    common = rng.normal(size=(n // 10, 2)).repeat(10, axis=0)
+    x = 0.4 * s + 0.9 * common + 0.4 * rng.normal(size=(n, 2))
+    return np.column_stack([s, x]), x.sum(axis=1) + 0.5 * s[:, 0] + rng.normal(size=n)
+
+
+def with_group(share: float) -> Callable[[Rng, int], Floats]:
+    """Draw a group of this share, and a normal attribute."""
+    return lambda rng, n: np.column_stack([rng.random(n) < share, rng.normal(size=n)]) * 1.0
+
+
+def by_chance(level: float, on: tuple[float, ...]) -> Callable[[Floats], Floats]:
+    """Return chances that rows are seen, from the first columns."""
+
+    def chances(Z: Floats) -> Floats:
+        log_odds = level + Z[:, : len(on)] @ np.array(on)
+        return np.clip(1.0 / (1.0 + np.exp(-log_odds)), 0.02, 0.95)
+
+    return chances
+
+
 PARITY: dict[str, Any] = {"definition": "mean-parity"}
 TWO_ON_X, HALF = [[0.4, 0.2, 0.0], [0.1, 0.3, 0.0]], [0.5, 0.5]
 TWO = linear(normal(2), TWO_ON_X, HALF)
@@ -256,9 +291,23 @@ def heavy(degrees: float) -> Any:
     return tails, options
 
 
+def lognormal(**options: Any) -> Any:
+    draw = linear(lambda rng, n: np.exp(rng.normal(size=(n, 1))), [[0.4, 0.2]], [0.5], **options)
+    return draw, {"variances": ((np.e - 1.0) * np.e,), "on_sensitive": ((0.4, 0.2),)}
+
+
 def certified_cases() -> dict[str, Certified]:
     """The populations of certificates: those of the first table, then others."""
     tails, known = heavy(2.5)
+    amounts, known_amounts = lognormal()
+    rare = linear(with_group(0.02), [[0.8, 0.2, 0.0], [0.1, 0.3, 0.0]], [3.0, 0.1])
+    rare_events = linear(
+        with_group(0.02), [[0.8, 0.2, 0.0], [0.1, 0.3, 0.0]], [1.0, 0.1], respond=events
+    )
+    tenth = linear(with_group(0.1), [[0.8, 0.2, 0.0], [0.1, 0.3, 0.0]], [1.5, 0.3])
+    skewed = linear(lambda rng, n: rng.exponential(size=(n, 1)), [[0.4, 0.2, 0.0]], [0.5])
+    few_events = linear(normal(2), TWO_ON_X, HALF, respond=lambda g, e: events(g, e - 4.0))
+    two_events = linear(normal(2), TWO_ON_X, HALF, respond=events)
     lognormal_weights: Any = lambda rng, n: np.exp(0.7 * rng.normal(size=n))  # noqa: E731
     levels = groups(np.arange(30.0, 60.0))
     return {
@@ -271,6 +320,27 @@ def certified_cases() -> dict[str, Certified]:
         "30 levels": Certified(
             linear(levels, 0.3 * np.sin(np.arange(58.0)).reshape(29, 2), np.cos(np.arange(29.0))),
             1500, 29, {},
+        ),
+        "S with t(5), 200 rows": Certified(
+            linear(lambda rng, n: rng.standard_t(5.0, (n, 2)), TWO_ON_X, HALF), 200, 2, {}
+        ),
+        "lognormal S, 200 rows": Certified(amounts, 200, 1, {}, **known_amounts),
+        "lognormal S, 1,000 rows": Certified(amounts, 1000, 1, {}, **known_amounts),
+        "normal S, 200 rows": Certified(TWO, 200, 2, {}),
+        "normal S, 5,000 rows": Certified(TWO, 5000, 2, {}),
+        "a group of 2 %, 1,000 rows": Certified(rare, 1000, 2, {}),
+        "a group of 2 %, 5,000 rows": Certified(rare, 5000, 2, {}),
+        "a group of 10 %, weights of unequal chances": Certified(
+            tenth, 2000, 2, {}, seen=by_chance(-1.5, (0.0, 0.5, -1.0))
+        ),
+        "exponential S, large values rarely seen": Certified(
+            skewed, 2000, 1, {}, seen=by_chance(1.0, (-1.5,))
+        ),
+        "means of events, 400 rows": Certified(two_events, 400, 2, PARITY),
+        "means of events, a group of 2 %": Certified(rare_events, 1000, 2, PARITY),
+        "means of few events": Certified(few_events, 2000, 2, PARITY),
+        "blind, 3 predictors, 200 rows": Certified(
+            linear(normal(1), [[0.5, 0.5, 0.0]], [1.0]), 200, 1, {"blind": True}
         ),
         # Populations after these were thought of when the above held.
         "gamma amounts": Certified(
@@ -295,6 +365,7 @@ def certified_cases() -> dict[str, Certified]:
             500, 3, {},
         ),
         "truth that is no line": Certified(bent, 500, 1, {}),
+        "truth that is no line, 200 rows": Certified(bent, 200, 1, {}),
         "30 predictors, 200 rows": Certified(
             linear(normal(2), np.resize([0.3, 0.0, -0.2], (2, 30)), HALF), 200, 2, {}
         ),
@@ -504,6 +575,8 @@ def _cases() -> list[Case]:
     ]
     return [
         *certificates,
+        Case("no promise: dependent rows", "certificate, clusters of 10 rows", 1.0 - CONFIDENCE,
+             Certified(clustered, 1000, 1, {})),
         Case("certificate", "blind stack of deep trees", 1.0 - CONFIDENCE, blind_stack, FEW),
         *(
             Case(f"interval of a level, {kind}", f"{rows} rows", 0.05, of_level(rows, kind))

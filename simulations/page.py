@@ -16,7 +16,6 @@ from simulations import (
     coverage,
     decisions,
     guarantees,
-    hard,
     intervals,
     monitoring,
     rates,
@@ -30,6 +29,8 @@ WHAT = {
     "alpha": "α",
     "log": "log λ",
 }
+# Rows of a table on the page; longer ones are files beside it.
+LONGEST = 30
 INTRODUCTION = (
     "# Simulations\n\n"
     "What the inference promises, measured on samples of known populations. This page is "
@@ -65,8 +66,15 @@ def write_page(frames: dict[str, pd.DataFrame], folder: Path, images: str) -> li
         plt.close(figure)
         parts.append(f"## {EXPERIMENTS[name].TITLE}\n\n{TEXTS[name]}\n")
         parts.append(f"![{EXPERIMENTS[name].TITLE}]({path})\n")
-        parts.append(markdown(TABLES[name](table)))
+        shown = TABLES[name](table)
+        parts.append(markdown(shown.head(LONGEST)))
         written.append(path)
+        if len(shown) > LONGEST:
+            whole = f"{images}/{name}.csv"
+            with writing(folder / whole) as file:
+                file.write(shown.to_csv(index=False).encode())
+            parts.append(f"[All {len(shown)} rows]({whole})\n")
+            written.append(whole)
     with writing(folder / "simulations.md") as file:
         file.write("\n".join(parts).encode())
     return [*written, "simulations.md"]
@@ -186,10 +194,10 @@ def certificates_table(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _exceeds(table: pd.DataFrame, refused: Any = 0.0) -> list[str]:
+def _exceeds(table: pd.DataFrame) -> list[str]:
     """Write how many samples exceed the bound, and in parentheses how many are not granted."""
     shares = percent(table["violated"])
-    denied = percent((1.0 - table["granted"] - refused).abs())
+    denied = percent(1.0 - table["granted"])
     return [f"{share} ({none})" for share, none in zip(shares, denied, strict=True)]
 
 
@@ -214,28 +222,6 @@ def certificates_plot(table: pd.DataFrame) -> Any:
         ax.set_xlabel("n, r")
     axes[0][0].set_ylabel("exceeds r, % of all samples")
     axes[0][-1].legend(fontsize=7, loc="upper right", bbox_to_anchor=(1.0, 0.55))
-    figure.tight_layout()
-    return figure
-
-
-def hard_table(table: pd.DataFrame) -> pd.DataFrame:
-    keys = ["population", "model", "n"]
-    level = [f"exceeds r, δ = {100 * (1.0 - value):.0f} %" for value in table["confidence"]]
-    found = _by(table.assign(shown=_exceeds(table, table["refused"]), level=level), keys, "level")
-    # The wide table has an order of its own.
-    first = table.drop_duplicates(keys)
-    others = first[keys].assign(refused=percent(first["refused"]), samples=list(first["seeds"]))
-    return first[keys].merge(found, on=keys).merge(others, on=keys)
-
-
-def hard_plot(table: pd.DataFrame) -> Any:
-    table = table[table["confidence"] == hard.LEVELS[0]].assign(by="certified")
-    figure, ax = plt.subplots(figsize=(9, 3.6))
-    allowed = 100 * (1.0 - hard.LEVELS[0])
-    labels = dots(ax, table, ["population", "model", "n"], "by", "violated", allowed)
-    names = [f"{population}\n{model}\n{n}" for population, model, n in labels]
-    ax.set_xticks(range(len(names)), names, fontsize=6, rotation=60)
-    ax.set_ylabel("exceeds r, % of all samples")
     figure.tight_layout()
     return figure
 
@@ -432,7 +418,6 @@ PLOTS = {
     "coverage": coverage_plot,
     "intervals": intervals_plot,
     "certificates": certificates_plot,
-    "hard": hard_plot,
     "rates": rates_plot,
     "stacking": stacking_plot,
     "decisions": decisions_plot,
@@ -444,7 +429,6 @@ TABLES = {
     "coverage": coverage_table,
     "intervals": intervals_table,
     "certificates": certificates_table,
-    "hard": hard_table,
     "rates": rates_table,
     "stacking": stacking_table,
     "decisions": decisions_table,
@@ -459,7 +443,9 @@ TEXTS = {
         "test if it finds what is not there, `MeanGap` if it passes at its boundary, a monitor if "
         "it raises an alarm. Shares are of all samples, those that are refused included: no "
         "certificate or interval is given, with the reason. ± is the Monte Carlo error of a "
-        "promise that just holds, and what is beyond three of them is in bold."
+        "promise that just holds, and what is beyond three of them is in bold. Of dependent rows "
+        "nothing is promised, and nothing warns of them: [limits]"
+        "(limits.md#training-is-not-the-population) has the list of such populations."
     ),
     "coverage": (
         f"Intervals of nominally 95 % at r = {coverage.BOUND} and n = 1000, for the same model "
@@ -485,16 +471,6 @@ TEXTS = {
         "is the loss in the population relative to the plain model of the same rows. "
         f"Certified models are of {certificates.REPEATS:,} samples in each row, the others and the "
         f"price of the first {certificates.COMPARED}."
-    ),
-    "hard": (
-        f"Certified models for r = {hard.BOUND}, and how many of all samples have one that is "
-        "granted and exceeds r in the population. Three normal predictors, of which two depend on "
-        "S. “2 % group” and “10 % group” are binary attributes of that many people beside a "
-        "normal one; samples with fewer than ten people of the group are refused, and of the "
-        "others the share in parentheses is not granted. In “curved”, a predictor depends "
-        "on the square of S. “Weighted” models see people with chances from "
-        "0.02 to 0.95 that depend on S or X, and have the inverse chances as weights. "
-        "“Mean parity” is of binomial models."
     ),
     "rates": (
         f"Certified models for r = {rates.BOUND}. Rates: a Poisson model with exposures that "

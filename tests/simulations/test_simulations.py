@@ -15,6 +15,7 @@ from simulations import (
     certificates,
     coverage,
     decisions,
+    intervals,
     monitoring,
     rates,
     runner,
@@ -105,6 +106,13 @@ def test_a_third_group_breaks_the_rule_and_is_not_granted():
         found = decisions.sample(0, rule="impact ratio ≥ 0.8", n=600, held=600, **third)
     ways = {one["way"]: one["granted"] for one in found}
     assert not ways["tested in sequence"]
+
+
+@pytest.mark.slow
+def test_intervals_of_unfairness_have_a_width():
+    for setting in intervals.SETTINGS:
+        (row,) = intervals.sample(0, **setting)
+        assert 0.0 < row["width"] < 0.2
 
 
 @pytest.mark.slow
