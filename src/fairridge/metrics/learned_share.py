@@ -9,8 +9,9 @@ them, the share is E[m²]/E[f²], and estimated by
 
 because E[f g] = E[m g]: what g has of the noise of other rows is independent of f, and charges
 S with nothing, as 1 − Σ(f − g)²/Σf² would, which is negative where groups are many. What g does not
-find is missing: the share is at least this. As an estimate of E[m²] the product has the influence
-2 f g − g² of a row, because each row is also among those that others learn from.
+find is missing: the share is at least this. Of a row that is alone in its group nothing is known,
+and the upper end of the interval has it explained altogether. As an estimate of E[m²] the product
+has the influence 2 f g − g² of a row, because each row is also among those that others learn from.
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
     size = np.abs(predicted).max(initial=0.0)
     if np.abs(center).max(initial=0.0) <= 1e-12 * size:
         return Estimate(0.0)
-    codes = _few_groups(S)
+    codes, alone = _few_groups(S), np.zeros(n, dtype=bool)
     if codes is not None:
         learned = _means_of_others(center, codes, weight)
+        alone = np.bincount(codes)[codes] == 1
     elif n >= MIN_LEARNED_ROWS:
         learned = _by_trees(center, S, weight)
     else:
@@ -66,7 +68,8 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
     influence -= share @ influence
     half = float(norm.isf(0.5 - confidence / 2.0) * np.sqrt(share**2 @ influence**2))
     found = max(ratio, 0.0)  # no share is negative
-    return Estimate(found, max(ratio - half, 0.0), min(found + half, 1.0))
+    unknown = float(share[alone] @ whole[alone]) / unit
+    return Estimate(found, max(ratio - half, 0.0), min(found + half + unknown, 1.0))
 
 
 def _few_groups(S: Floats) -> Integers | None:
