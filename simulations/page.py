@@ -30,7 +30,7 @@ WHAT = {
     "log": "log λ",
 }
 # Rows of a table on the page; longer ones are files beside it.
-LONGEST = 30
+LONGEST = 20
 INTRODUCTION = (
     "# Simulations\n\n"
     "What the inference promises, measured on samples of known populations. This page is "
