@@ -9,7 +9,7 @@ from scipy import stats
 from fairridge.fairness import EqualityOfOpportunity, StatisticalParity
 from fairridge.families import Binomial, Gaussian
 from fairridge.inference import certify, rows_needed
-from fairridge.inference.scores import explained_linear
+from fairridge.inference.scores import explained_scores
 from fairridge.penalties import Ridge
 
 from .problems import draw, problem_of
@@ -59,7 +59,7 @@ def test_certificates_of_data():
     assert (found.n_rows, found.rows_needed, found.method) == (2000, 2000, "draws")
     # The quantile of the model that is fitted with it, from its own sums.
     fits = [one.fit for one in problem.solve(np.array([found.training_bound, 1.0]))]
-    own, free = explained_linear(fits)
+    own, free = explained_scores(fits, problem.engine)
     followed = np.sqrt((own.coefficients**2).sum() / (free.coefficients**2).sum())
     odds = replace(own, followed=followed).quantile(0.95)
     assert odds / (1 + odds) == pytest.approx(0.05, rel=0.004)  # interpolated in r′

@@ -27,7 +27,7 @@ from fairridge.inference.population import (
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
-from fairridge.inference.scores import explained_linear
+from fairridge.inference.scores import explained_scores
 from fairridge.search import PenalizedProblem, Solution
 
 COVARIANCES = ("HC0", "HC1", "HC3", "cluster")
@@ -314,12 +314,12 @@ def _population(
     other = analysis.other_variance
     if not np.isfinite(odds) or other <= 0.0:
         return Population(odds, 0.0, columns, degrees, binds)
-    given = analysis.fit.given
-    if given is not None and scheme.clusters is not None:
+    given = analysis.fit.given is not None
+    if given and scheme.clusters is not None:
         refusal = "population_unfairness at r = 0 given controls is not known for clusters."
         return Population(*NO_INTERVAL, refusal)
-    if given is not None:  # sums of a branch have α of S itself
-        (scores,) = explained_linear([given])
+    if given:  # sums of a branch have α of S itself
+        (scores,) = explained_scores([analysis.fit], analysis.fit.engine)
         size = len(scores.coefficients)
         spread, columns = fair_spread(scores.covariance[:size, :size] / other)
         return Population(odds, spread, columns, degrees, binds)

@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 
 from fairridge._typing import Floats
 from fairridge.engines import Engine
+from fairridge.fairness import Definition
 from fairridge.inference.certificate import (
     Certificate,
     check_certified,
@@ -26,7 +27,6 @@ from fairridge.inference.certificate import (
 from fairridge.inference.optimism import optimism
 from fairridge.inference.scores import (
     ExplainedScores,
-    explained_linear,
     explained_scores,
     share_of,
 )
@@ -221,11 +221,7 @@ def require_certifiable(problem: PenalizedProblem) -> None:
 
 def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScores]:
     """Evaluate the scores that a definition bounds, on the training rows."""
-    definition = problem.definition
-    if definition.certifiable(fits[0].family) == "linear predictors":
-        scores = explained_linear([fit if fit.given is None else fit.given for fit in fits])
-    else:
-        scores = explained_scores(fits, fits[0].engine, definition.means(fits[0]))
+    scores = _scores(problem.definition, fits, fits[0].engine)
     if problem.space.uses_sensitive:
         whole = np.linalg.norm(scores[-1].coefficients) or 1.0
         followed = [min(1.0, float(np.linalg.norm(one.coefficients) / whole)) for one in scores]
@@ -234,6 +230,12 @@ def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScor
         replace(one, followed=0.0, optimism=optimism(problem, fit) * one.coefficients)
         for one, fit in zip(scores, fits, strict=True)
     ]
+
+
+def _scores(definition: Definition, fits: list[Fit], engine: Engine) -> list[ExplainedScores]:
+    """Evaluate the scores that a definition bounds, on any rows."""
+    linear = definition.certifiable(fits[0].family) == "linear predictors"
+    return explained_scores(fits, engine, None if linear else definition.means(fits[0]))
 
 
 # ---------------------------------------------------------------------- held-out rows
@@ -265,11 +267,9 @@ def held_out_test(
         The last model that passed, the fairest if none did, and the one with the bound r.
     """
     require_rows_of_groups(held_out)
-    definition, solutions = problem.definition, problem.solve(bound * TESTED)
+    solutions = problem.solve(bound * TESTED)
     fits = [solution.fit for solution in solutions]
-    linear = definition.certifiable(fits[0].family) == "linear predictors"
-    means = None if linear else definition.means(fits[0])
-    scores = explained_scores(fits, held_out, means)
+    scores = _scores(problem.definition, fits, held_out)
     limits = [share_of(model.quantile(confidence)) for model in scores]
     usable = [solution.choice.met for solution in solutions]
     passed = [limit <= bound and met for limit, met in zip(limits, usable, strict=True)]

@@ -42,7 +42,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaincinv, ndtr, ndtri
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.means import RESIDUAL_TOLERANCE
 from fairridge.models import Fit
@@ -172,41 +172,30 @@ class _Regressions:
     # t is the score less intercept + slope·[c, s], of shape (models, K) and (models, K, ranks).
     intercept: Floats
     slope: Floats
-    b: Floats  # h is b·s, of shape (models, K, rank)
     other: Floats  # T, of shape (models,)
-    place: Integers  # which of the scores that are read belong to each model, of shape (models,)
-    n_controls: int = 0  # the rank of C
+    n_controls: int  # the rank of C
+
+    @property
+    def b(self) -> Floats:
+        """What h is of s, of shape (models, K, rank)."""
+        return self.slope[:, :, self.n_controls :]
 
     def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
         """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² of e∥ and d."""
         beside = (s - self.shift) @ self.root.T
         factors = weight / _not_leverage(beside, weight / self.weight)
-        s = beside[:, self.n_controls :]
-        size = self.b[0].size
-        out = np.empty((len(self.b), size + 2, size + 2))
-        along = np.empty((len(self.b), 4))
-        for place in np.unique(self.place):
-            models = np.flatnonzero(self.place == place)
-            first = models[0]
-            t = scores[:, place] - self.intercept[first] - beside @ self.slope[first].T
-            shared = np.empty((len(s), size + 1))
-            for k in range(t.shape[1]):
-                np.multiply(t[:, k, None], s, out=shared[:, k * len(s.T) : (k + 1) * len(s.T)])
-            shared[:, :size] *= factors[:, None]
-            shared[:, size] = _relative((t * t).sum(axis=1), self.other[first]) * weight
-            # Models of the same t differ in the column of h² alone.
-            order = [*range(size), size + 1]
-            out[np.ix_(models, order, order)] = np.dot(shared.T, shared)
-            for model in models:
-                b = self.b[model]
-                h = s @ b.T
-                explained = _relative((h * h).sum(axis=1), float((b * b).sum()))
-                squares = (weight * np.stack([(h * t).sum(axis=1), explained])) ** 2
-                along[model] = [*squares.sum(axis=1), *(squares * squares).sum(axis=1)]
-                explained *= factors
-                out[model, order, size] = out[model, size, order] = explained @ shared
-                out[model, size, size] = explained @ explained
-        return np.hstack([out.reshape(len(out), -1), along])
+        s, out = beside[:, self.n_controls :], []
+        for model, b in enumerate(self.b):
+            t = scores[:, model] - self.intercept[model] - beside @ self.slope[model].T
+            h = s @ b.T
+            explained = _relative((h * h).sum(axis=1), float((b * b).sum()))
+            left = _relative((t * t).sum(axis=1), self.other[model])
+            each = [t[:, k, None] * s * factors[:, None] for k in range(t.shape[1])]
+            rows = np.column_stack([*each, explained * factors, left * weight])
+            squares = (weight * np.stack([(h * t).sum(axis=1), explained])) ** 2
+            parts = np.dot(rows.T, rows), squares.sum(axis=1), (squares * squares).sum(axis=1)
+            out.append(np.concatenate([part.ravel() for part in parts]))
+        return np.array(out)
 
     def scores(self, sums: Floats) -> list[ExplainedScores]:
         """Return the scores of every model."""
@@ -246,44 +235,6 @@ def _not_leverage(s: Floats, share: Floats) -> Floats:
     return np.asarray(np.maximum(1.0 - share * (1.0 + (s * s).sum(axis=1)), MIN_RESIDUAL_LEVERAGE))
 
 
-def explained_linear(fits: Sequence[Fit]) -> list[ExplainedScores]:
-    """Evaluate the linear predictors of several models of the same rows, in one pass.
-
-    With controls, these are the linear predictors less what the controls explain.
-
-    Parameters
-    ----------
-    fits : sequence of Fit
-        The models, on their training rows.
-    """
-    family, basis = fits[0].family, fits[0].basis
-    scatter = basis.sensitive.scatter() / basis.weight
-    root = _whitening(scatter)
-    b, t = [], []
-    for fit in fits:
-        alpha, beta = np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)
-        of_predictors = beta - basis.without_predictors(beta)
-        t.append(family.to_contrasts(basis.raw_coefficients(0.0 * alpha, of_predictors)))
-        b.append(family.to_contrasts(alpha) @ scatter @ root.T)
-    different, place = _distinct(t)
-    m, nothing = len(t[0]), np.zeros((1, t[0].shape[1]))
-    columns = basis.raw_coefficients(root, np.zeros((len(root), fits[0].beta.shape[-1])))
-    raw = np.vstack([columns, *different, nothing])
-    reading = _Reading(basis.center, np.zeros(len(raw)), raw, len(root), m)
-    zero = np.zeros((len(fits), m))
-    regressions = _Regressions(
-        basis.weight,
-        np.zeros(len(root)),
-        np.eye(len(root)),
-        zero,
-        np.zeros((len(fits), m, len(root))),
-        np.array(b),
-        np.array([fit.predictor_variance for fit in fits]),
-        place,
-    )
-    return regressions.scores(reading.sum(fits[0].engine, regressions.sums))
-
-
 def _whitening(scatter: Floats) -> Floats:
     """Whiten, with signs that rounding does not decide: draws are then the same for all sources."""
     root = whitening(scatter)
@@ -291,18 +242,6 @@ def _whitening(scatter: Floats) -> Floats:
     first = (sizes > 0.5 * sizes.max(axis=1, keepdims=True, initial=0.0)).argmax(axis=1)
     signs = np.sign(root[np.arange(len(root)), first])
     return np.asarray(root * signs[:, None])
-
-
-def _distinct(matrices: list[Floats]) -> tuple[list[Floats], Integers]:
-    """Return matrices that differ, and which of them each one is: gaussian models share β."""
-    different: list[Floats] = []
-    place = []
-    for matrix in matrices:
-        same = [k for k, other in enumerate(different) if np.array_equal(matrix, other)]
-        place.append(same[0] if same else len(different))
-        if not same:
-            different.append(matrix)
-    return different, np.array(place, dtype=np.intp)
 
 
 def explained_scores(
@@ -324,8 +263,11 @@ def explained_scores(
     basis, q = fits[0].basis, len(fits[0].basis.center_sensitive)
     places = [fit.place for fit in fits]
     width, c = places[0][2].shape[1], len(fits[0].controls)
-    read = np.eye(width)[[*(q + np.array(fits[0].controls, dtype=np.intp)), *range(q)]]
-    intercept = np.concatenate([np.zeros(c + q), *(place[1] for place in places), [0.0]])
+    read = np.zeros((c + q, width))
+    read[range(c + q), [*(q + np.array(fits[0].controls, dtype=np.intp)), *range(q)]] = 1.0
+    # Those of linear predictors matter to none of their variances, and may be large.
+    constants = [place[1] if means is not None else 0.0 * place[1] for place in places]
+    intercept = np.concatenate([np.zeros(c + q), *constants, [0.0]])
     raw = np.vstack([read, *(place[2] for place in places), np.zeros((1, width))])
     reading = _Reading(basis.center, intercept, raw, c + q, len(places[0][1]), means)
     regressions = _regressions(reading.sum(engine, _products), c, q, len(fits))
@@ -350,8 +292,9 @@ def _regressions(sums: Floats, c: int, q: int, count: int) -> _Regressions:
     weight = float(sums[0, 0])
     means = sums / weight
     shift, intercept = means[0, 1:k], means[0, k : k + width]
-    of_controls, of_sensitive = _roots(means[1:, 1:k] - np.outer(shift, shift), c)
-    root = np.vstack([of_controls, of_sensitive])
+    scatter = means[1:, 1:k] - np.outer(shift, shift)
+    of_controls, left = maps_given(scatter, c)
+    root = np.vstack([of_controls, _whitening(left @ scatter @ left.T) @ left])
     slope = (root @ (means[1:, k : k + width] - np.outer(shift, intercept))).T
     variance = means[0, k + width :] - intercept**2
     other = np.maximum(variance - (slope * slope).sum(axis=1), 0.0).reshape(count, -1).sum(axis=1)
@@ -362,22 +305,19 @@ def _regressions(sums: Floats, c: int, q: int, count: int) -> _Regressions:
         root,
         intercept.reshape(count, -1),
         slope,
-        slope[:, :, len(of_controls) :],
         other,
-        np.arange(count, dtype=np.intp),
         len(of_controls),
     )
 
 
-def _roots(scatter: Floats, c: int) -> tuple[Floats, Floats]:
-    """Return maps of [C, S] to C, and to what C leaves of S, both with the variance I."""
-    width = len(scatter)
+def maps_given(covariance: Floats, c: int) -> tuple[Floats, Floats]:
+    """Return maps of columns to the first c, whitened, and to what these leave of the others."""
+    maps = np.eye(len(covariance))
     if not c:
-        return np.zeros((0, width)), _whitening(scatter)
-    of_controls = _whitening(scatter[:c, :c]) @ np.eye(c, width)
-    residuals = np.eye(width)[c:]
-    residuals = residuals - (residuals @ scatter @ of_controls.T) @ of_controls
-    left = residuals @ scatter @ residuals.T
-    gone = np.diag(left) <= RESIDUAL_TOLERANCE * np.diag(scatter)[c:]
-    left[gone], left[:, gone] = 0.0, 0.0
-    return of_controls, _whitening(left) @ residuals
+        return maps[:0], maps
+    of_controls = whitening(covariance[:c, :c]) @ maps[:c]
+    maps = maps[c:] - (maps[c:] @ covariance @ of_controls.T) @ of_controls
+    left = ((maps @ covariance) * maps).sum(axis=1)
+    # What is left of a combination of controls is rounding.
+    maps[left <= RESIDUAL_TOLERANCE * np.diag(covariance)[c:]] = 0.0
+    return of_controls, maps

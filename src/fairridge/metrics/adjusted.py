@@ -10,11 +10,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fairridge._typing import Floats
+from fairridge.inference.scores import maps_given
 from fairridge.metrics.batches import Alike, Sums
 from fairridge.metrics.dependence_shares import NEGLIGIBLE_DEVIATION
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate
-from fairridge.metrics.share_interval import maps_given, moments_of_columns
+from fairridge.metrics.share_interval import moments_of_columns
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class AdjustedDifferences:
         """Regress scores by the moments of all rows."""
         moments, c = sums["moments"], sums["controls"].value
         covariance = moments.scatter / moments.weight
-        left, rank = maps_given(covariance, c)
+        of_controls, left = maps_given(covariance, c)
         of_left = left @ covariance @ left.T
         squares = np.diag(of_left)[1:]
         products = of_left[0, 1:]
@@ -51,7 +52,15 @@ class AdjustedDifferences:
         known = np.abs(products) > NEGLIGIBLE_DEVIATION * np.sqrt(of_left[0, 0] * squares)
         slopes = np.divide(products, squares, out=np.zeros_like(squares), where=known)
         n_rows = moments.n_rows
-        return cls(moments.mean, moments.weight, left.T, squares, slopes, n_rows, n_rows - rank - 2)
+        return cls(
+            moments.mean,
+            moments.weight,
+            left.T,
+            squares,
+            slopes,
+            n_rows,
+            n_rows - len(of_controls) - 2,
+        )
 
     def sums(self, score: Floats, part: Grouping, C: Floats, weight: Floats) -> Floats:
         """Return the sum of squares of the influences of rows on every slope."""

@@ -15,20 +15,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import chi2, ncx2, norm
 
 from fairridge._typing import Floats
 from fairridge.engines import Moments
-from fairridge.fairness.means import RESIDUAL_TOLERANCE
+from fairridge.inference.certificate import odds_behind
+from fairridge.inference.scores import maps_given
 from fairridge.metrics.batches import Alike, Sums
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import Estimate, mean_estimates
 from fairridge.solvers.spectrum import whitening
 
-# Beyond this noncentrality the root is normal to all digits that matter.
-NORMAL_NONCENTRALITY = 1e4
 # Share of a variance that S leaves which is rounding.
 NOTHING_LEFT = 1e-12
 
@@ -108,7 +105,7 @@ class Regression:
     def of(cls, moments: Moments, total: float, q: int, c: int) -> Regression:
         """Regress scores by their moments; those of all entries weigh so much together."""
         covariance = moments.scatter / total
-        maps, _ = maps_given(covariance, c)
+        maps = maps_given(covariance, c)[1]
         of_sensitive, of_scores = maps[:q], maps[q:]
         of_sensitive = whitening(of_sensitive @ covariance @ of_sensitive.T) @ of_sensitive
         slopes = of_sensitive @ covariance @ of_scores.T
@@ -180,7 +177,11 @@ class Regressions:
         # At ω = 0 the mean of its limits over all directions of slopes.
         at_zero = float(np.trace(sums.covariance[:-2, :-2])) * n / free / len(slopes) / T
         unit = variance / (4.0 * N / T) if N > 0.0 else at_zero
-        low, high = (odds / (1.0 + odds) for odds in _odds(N / T, unit, len(slopes), confidence))
+        tail = 0.5 - confidence / 2.0
+        ends = [
+            odds_behind(end, N / T, columns=len(slopes), spread=unit) for end in (1.0 - tail, tail)
+        ]
+        low, high = (odds / (1.0 + odds) for odds in ends)
         return Estimate(value, low, high), 1.0 - (1.0 - value) * (n - lost) / free
 
 
@@ -209,33 +210,3 @@ def loss_share(table: GroupTable, confidence: float) -> Estimate:
     variance = np.array([max(float(spread), 0.0) / explained**2])
     found = mean_estimates(np.array([share]), variance, table.sizes, confidence)[0]
     return Estimate(found.value, found.low, found.high)
-
-
-def maps_given(covariance: Floats, c: int) -> tuple[Floats, int]:
-    """Return maps of columns to what the first c of them leave of the others, and their rank."""
-    maps = np.eye(len(covariance))[c:]
-    if not c:
-        return maps, 0
-    of_controls = whitening(covariance[:c, :c]) @ np.eye(c, len(covariance))
-    maps = maps - (maps @ covariance @ of_controls.T) @ of_controls
-    left = ((maps @ covariance) * maps).sum(axis=1)
-    # What is left of a combination of controls is rounding.
-    maps[left <= RESIDUAL_TOLERANCE * np.diag(covariance)[c:]] = 0.0
-    return maps, len(of_controls)
-
-
-def _odds(odds: float, unit: float, q: int, confidence: float) -> tuple[float, float]:
-    """Return the ends of the interval of ω."""
-    tail, seen = 0.5 - confidence / 2.0, odds / unit
-    if seen > NORMAL_NONCENTRALITY:
-        root, half = np.sqrt(seen - (q - 1)), norm.isf(tail)
-        return float(max(root - half, 0.0) ** 2 * unit), float((root + half) ** 2 * unit)
-    largest = (np.sqrt(seen) + norm.isf(tail) + 2.0) ** 2 + 1.0
-
-    def end(probability: float) -> float:
-        """Find the noncentrality at which what was seen has this distribution function."""
-        if chi2.cdf(seen, q) <= probability:
-            return 0.0
-        return float(brentq(lambda nc: ncx2.cdf(seen, q, nc) - probability, 1e-12, largest))
-
-    return end(1.0 - tail) * unit, end(tail) * unit
