@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import secrets
-import shutil
 import stat
 import sys
 import time
@@ -224,21 +223,3 @@ def checksum(document: dict[str, Any]) -> str:
     content = {key: value for key, value in document.items() if key != "checksum"}
     text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-# Columns of text that a printed table usually has.
-TEXT_WIDTH = 78
-
-
-def table_width(needed: int, usual: int = TEXT_WIDTH) -> int:
-    """Return how many columns a printed table may have: its usual number, or as many as it needs.
-
-    A terminal has so many and no more; names in files and notebooks stay whole.
-    """
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else needed
-    return max(usual, min(needed, room))
-
-
-def cut(text: str, width: int) -> str:
-    """Return a text that is not longer than this."""
-    return text if len(text) <= width else text[: width - 1] + "…"

@@ -28,7 +28,7 @@ def test_it_is_written_as_markdown_with_the_numbers_of_the_report(case, tmp_path
     assert headings == [
         "Model", "Intended use", "Data", "Accuracy", "Fairness", "Groups", "Limits", "Settings",
     ]  # fmt: skip
-    assert "| bound r | 0.02 |" in text
+    assert "| Bound r | 0.02 |" in text
     assert "| rows | 300 |" in text
     said = "is certified" if model.certificate_.granted else "could not be certified"
     assert f"The bound 0.02 {said} for the population with confidence 0.9" in text

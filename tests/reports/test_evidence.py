@@ -9,7 +9,8 @@ import pytest
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, audit
 from fairridge.peers import ZafarRegressor
-from fairridge.reports.html import coefficient_errors, numbers
+from fairridge.reports.html import numbers
+from fairridge.reports.html.contents import coefficient_errors
 
 ROUGH = {"cv": 0, "bootstrap": 0}
 

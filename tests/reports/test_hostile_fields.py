@@ -12,12 +12,12 @@ from fairridge.metrics.attribution import Attribution, Proxies
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.group_measures import AttributeAudit, CalibrationBin, GroupMeasures
 from fairridge.metrics.measure import Measure
-from fairridge.reports import html
+from fairridge.reports.html import contents
 from tests.reports.conftest import small
 
 HOSTILE = """<script>alert(1)</script>"><img src=x onerror=alert(1)>' onload=alert(1) x='"""
 SHOWN = (Attribution, Proxies, Favorable, AttributeAudit, CalibrationBin, GroupMeasures, Measure)
-RECORDS = (*(each for each in vars(html).values() if is_dataclass(each)), *SHOWN)
+RECORDS = (*(each for each in vars(contents).values() if is_dataclass(each)), *SHOWN)
 # These choose code, and never reach a page.
 CODES = {
     "Subject.reads", "Subject.link", "Curve.key", "NewRowsMeasure.key", "ReportContents.status",

@@ -145,7 +145,7 @@ def _facts(contents: Any) -> dict[str, Any]:
 def _inference(contents: Any) -> dict[str, Any]:
     """Return standard errors, the interval in the population and the certificate."""
     from fairridge.metrics.intervals import CONFIDENCE
-    from fairridge.reports.html.evidence import coefficient_errors
+    from fairridge.reports.html.contents import coefficient_errors
 
     inference, keys = contents.inference, ("error", "low", "high")
     errors = coefficient_errors(inference, "raw")

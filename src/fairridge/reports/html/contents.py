@@ -1,8 +1,10 @@
-"""What an audit report shows, gathered before anything is drawn."""
+"""What reports on training rows and on new rows show, gathered before anything is drawn."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -11,9 +13,8 @@ from fairridge.inference import Certificate, Inference, Interval
 from fairridge.metrics.attribution import Attribution, Proxies
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.group_measures import AttributeAudit
-from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.intervals import CONFIDENCE, UNDEFINED, Estimate
 from fairridge.metrics.measure import Measure
-from fairridge.reports.html.evidence import Scoring
 from fairridge.reports.html.numbers import measure, number, percent
 
 
@@ -158,6 +159,32 @@ class Term:
 
 
 @dataclass(frozen=True)
+class ScoreTerm:
+    """One encoded column of a linear predictor."""
+
+    name: str  # the encoded column
+    coefficients: Floats  # raw coefficients, one per class, of shape (K,)
+    value: float  # the column in a typical row
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How one score is computed by hand, shown for a typical row."""
+
+    # Classes of the columns of coefficients; ("",) for one linear predictor.
+    outcomes: tuple[str, ...]
+    intercept: Floats  # intercepts; zero for models that have none, of shape (K,)
+    terms: tuple[ScoreTerm, ...]  # all encoded columns, in the order of `coef_names_`
+    # Categorical columns with the level whose coefficient is zero.
+    base_levels: tuple[tuple[str, str], ...]
+    # The row as its columns come: medians, and the commonest levels.
+    typical: tuple[tuple[str, str | float], ...]
+    # Linear predictors of that row, and what they predict.
+    eta: Floats
+    prediction: Floats
+
+
+@dataclass(frozen=True)
 class Sighted:
     """The model that uses S, at the bound of a blind one."""
 
@@ -260,3 +287,92 @@ class ReportContents(Audited):
         """Share of means explained by S, unless those are the linear predictors themselves."""
         curve = self.yardstick.get("share_of_means")
         return None if curve is None or self.subject.link == "identity" else curve.best_known
+
+
+@dataclass(frozen=True)
+class NewRowsMeasure:
+    """One number on the new rows, beside what it was in training."""
+
+    # What is measured, for programs and for readers.
+    key: str
+    name: str
+    training: float  # in training; NaN if the model does not know it
+    value: float  # on the new rows
+    # Ends of the interval of the value; NaN if there is none.
+    low: float
+    high: float
+    is_share: bool  # whether it is a share, such as those of the variance
+    adjusted: float = math.nan  # the value less what chance alone explains; NaN if there is none
+
+    def verdict(self, r: float) -> str:
+        """Compare the interval with a bound: "within" it, "above" it, "undecided" or "unknown"."""
+        if not math.isfinite(self.high):
+            return "unknown"
+        if self.high <= r:
+            return "within"
+        return "above" if self.low > r else "undecided"
+
+
+@dataclass(frozen=True)
+class BoundOnRows:
+    """What a bound is on: of all of S, or of an attribute with a bound of its own."""
+
+    measure: Measure
+    r: float  # NaN of a model without a bound
+    found: NewRowsMeasure
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How the distribution of one column has changed since the fit."""
+
+    name: str  # the input column
+    sensitive: bool  # whether it is a sensitive attribute
+    # Population stability index, and its mean if nothing has changed.
+    psi: float
+    by_chance: float
+    part: str  # the level, or the tenth of the training rows, that has changed most
+    # The share of rows there, in training and now.
+    before: float
+    now: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRowsContents(Audited):
+    """Everything that a report on new rows shows, beside its groups."""
+
+    bounds: tuple[BoundOnRows, ...]  # what each bound is on, on these rows
+    # Dependence on S, with that first, and measures of accuracy.
+    measures: tuple[NewRowsMeasure, ...]
+    accuracy: tuple[NewRowsMeasure, ...]
+    drift: tuple[Drift, ...] = ()  # columns, those that changed most first
+    no_drift: str = ""  # why columns are missing there; "" if none is
+    certificate: Certificate | None = None  # what the bound promised
+    called: str = "new rows"  # what the rows are; those of a model without a memory are "rows"
+    left_out: str = ""  # what the page lacks, and why; "" if nothing
+
+    @property
+    def bounded(self) -> tuple[Measure, ...]:
+        """What is bounded: of all of S, or of each attribute with a bound of its own."""
+        return tuple(one.measure for one in self.bounds)
+
+    @property
+    def bound_on(self) -> NewRowsMeasure:
+        """What is bounded first, or of a model without a bound compared, on these rows."""
+        return self.bounds[0].found
+
+
+# Standard error, NaN for isolated levels, and the ends of the interval.
+CoefficientError = tuple[float, float, float]
+
+
+def coefficient_errors(
+    inference: Inference | None, kind: Literal["raw", "fair"]
+) -> dict[str, CoefficientError]:
+    """Return how exactly each coefficient is known, by name; nothing without standard errors."""
+    if inference is None:
+        return {}
+    estimates = getattr(inference, kind)
+    ends = estimates.interval(CONFIDENCE, inference.facts.df)
+    values = zip(estimates.standard_errors, *ends.T, strict=True)
+    return dict(zip(estimates.names, (tuple(map(float, each)) for each in values), strict=True))

@@ -6,13 +6,12 @@ from base64 import b64encode
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from typing import Any
 
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.card import card
-from fairridge.reports.html.contents import ReportContents, Subject
+from fairridge.reports.html.contents import Audited, NewRowsContents, ReportContents
 from fairridge.reports.html.markup import Html, element, json_for_html
 from fairridge.reports.html.numbers import bound, count
 from fairridge.reports.html.sections.coefficients import coefficients_section
@@ -32,7 +31,6 @@ from fairridge.reports.html.sections.validation import (
 )
 from fairridge.reports.html.sections.words import words_section
 from fairridge.reports.html.svg import PathScale
-from fairridge.reports.html.validation_contents import NewRowsContents
 
 LINKS = {
     "summary": "Summary",
@@ -51,18 +49,26 @@ class Report:
     """A page about a model, which `html` holds, and its findings in words."""
 
     contents: Any
-    html: Any
 
-    def _repr_html_(self) -> str:
-        # A page of its own: its style sheet and script must not meet the notebook's.
-        return (
-            f'<iframe srcdoc="{escape(self.html, quote=True)}" '
-            'style="width:100%;height:720px;border:1px solid #ccc"></iframe>'
-        )
+    @cached_property
+    def html(self) -> str:
+        """The page."""
+        return render(self.contents)
+
+    @property
+    def summary(self) -> str:
+        """The findings in plain words."""
+        audits = isinstance(self.contents, ReportContents)
+        return "\n\n".join((sentences if audits else new_rows_sentences)(self.contents))
 
     def text(self, kind: str) -> str:
         """Return what a file of some kind holds."""
-        return str(self.html)
+        return card(self.contents) if kind == "card" else self.html
+
+    def _repr_html_(self) -> str:
+        # A page of its own: its style sheet and script must not meet the notebook's.
+        style = "width:100%;height:720px;border:1px solid #ccc"
+        return element("iframe", srcdoc=self.html, style=style)
 
     def __repr__(self) -> str:
         title = self.contents.subject.title
@@ -102,24 +108,10 @@ class AuditReport(Report):
 
     contents: ReportContents
 
-    @cached_property
-    def html(self) -> str:
-        """The page."""
-        return render_report(self.contents)
-
-    @property
-    def summary(self) -> str:
-        """The findings in plain words."""
-        return "\n\n".join(sentences(self.contents))
-
     @property
     def card(self) -> str:
         """The model card, as Markdown."""
         return card(self.contents)
-
-    def text(self, kind: str) -> str:
-        """Return what a file of some kind holds."""
-        return self.card if kind == "card" else self.html
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,25 +126,32 @@ class NewRowsReport(Report):
 
     contents: NewRowsContents
 
-    @cached_property
-    def html(self) -> str:
-        """The page."""
-        return _render_new_rows(self.contents)
 
-    @property
-    def summary(self) -> str:
-        """The findings in plain words."""
-        return "\n\n".join(new_rows_sentences(self.contents))
-
-
-def render_report(contents: ReportContents) -> str:
+def render(contents: ReportContents | NewRowsContents) -> str:
     """Return the page.
 
     The same contents give the same text: there is no date in it unless the
     contents have one. Nothing is loaded from anywhere, and a content security
     policy lets no other script run than the page's own.
     """
-    board, scale = Board(contents), PathScale(contents.unfairness)
+    if isinstance(contents, ReportContents):
+        return _audit_page(contents)
+    bounded = bool(contents.subject.definition)
+    sections = [
+        measures_section(contents),
+        groups_section(contents, Board(contents), over_bounds=False),
+        *([drift_section(contents)] if bounded else []),
+    ]
+    facts = [
+        f"{count(contents.subject.n_rows)} {contents.called}",
+        f"bound r = {bound(contents.unfairness[0])}" if bounded else "no bound",
+    ]
+    kicker = "Validation on new rows" if bounded else "Audit of predictions"
+    return _document(contents, kicker, facts, sections)
+
+
+def _audit_page(contents: ReportContents) -> str:
+    board, chosen = Board(contents), name_of_bound(contents, contents.chosen)
     sections = [
         summary_section(contents, board),
         trade_off_section(contents),
@@ -162,61 +161,72 @@ def render_report(contents: ReportContents) -> str:
         comparison_section(contents, board),
         limits_section(contents),
     ]
-    sections += [words_section(sections), record_section(contents)]
-    chosen = name_of_bound(contents, contents.chosen)
     attributes = len(contents.subject.sensitive)
     facts = [
         f"{count(contents.subject.n_rows)} rows",
         f"{attributes} sensitive attribute{'s'[: attributes != 1]}",
         chosen if contents.chosen == contents.free else f"bound r = {chosen}",
     ]
-    script = _asset("report.js")
+    links = [element("a", name, href=f"#{target}") for target, name in LINKS.items()]
+    about = "Light, dark or automatic"
+    theme = element("button", "Theme", type="button", id="theme", title=about)
+    bar = element("nav", links, theme, aria_label="Sections"), console(contents, board)
     payload = board.payload() | {
         "chosen": contents.chosen,
-        "shares": [round(float(x), 4) for x in scale.shares],
+        "shares": [round(float(x), 4) for x in PathScale(contents.unfairness).shares],
         "view": view_of(contents.main),
     }
-    return _document(
-        contents.subject.title,
-        f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'",
+    return _document(contents, "Fairness audit report", facts, sections, bar, payload)
+
+
+def _document(
+    contents: Audited,
+    kicker: str,
+    facts: list[str],
+    sections: list[Html],
+    bar: tuple[Html | None, ...] = (None, None),
+    payload: dict[str, Any] | None = None,
+) -> str:
+    """Return the whole file, with a script if it has texts that move."""
+    subject, script, scripts, moving = contents.subject, _asset("report.js"), "'none'", None
+    if payload is not None:
+        scripts = f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+        series = json_for_html(payload)
+        moving = [
+            element("script", series, type="application/json", id="series"),
+            element("script", Html(script)),
+        ]
+    navigation, readings = bar
+    line = " · ".join([f"{subject.model}, {subject.family}", *facts])
+    header = element(
+        "header",
+        element("p", kicker, class_="kicker"),
+        element("h1", subject.title),
+        element("p", line, class_="facts-line"),
+        navigation,
+    )
+    version = dict(subject.versions).get("fairridge", "")
+    made = f"Made by fairridge {version}. The page is complete in itself: it loads nothing and"
+    body = element(
+        "body",
         element("a", "Skip to the summary", href="#summary", class_="skip"),
-        _header(contents.subject, "Fairness audit report", facts, _navigation()),
-        console(contents, board),
-        element("main", sections),
-        _footer(contents.subject),
-        element("script", json_for_html(payload), type="application/json", id="series"),
-        element("script", Html(script)),
+        header,
+        readings,
+        element("main", sections, words_section(sections), record_section(contents)),
+        element("footer", element("p", f"{made} sends nothing.")),
+        moving,
     )
+    page = element("html", _head(subject.title, scripts), body, lang="en")
+    return f"<!doctype html>\n{page}\n"
 
 
-def _render_new_rows(contents: NewRowsContents) -> str:
-    bounded = bool(contents.subject.definition)
-    sections = [
-        measures_section(contents),
-        groups_section(contents, Board(contents), over_bounds=False),
-        *([drift_section(contents)] if bounded else []),
-    ]
-    sections += [words_section(sections), record_section(contents)]
-    facts = [
-        f"{count(contents.subject.n_rows)} {contents.called}",
-        f"bound r = {bound(contents.unfairness[0])}" if bounded else "no bound",
-    ]
-    kicker = "Validation on new rows" if bounded else "Audit of predictions"
-    return _document(
-        contents.subject.title,
-        "'none'",
-        _header(contents.subject, kicker, facts),
-        element("main", sections),
-    )
-
-
-def _document(title: str, scripts: str, *body: Html) -> str:
-    """Return the whole file; its policy lets only these scripts run."""
+def _head(title: str, scripts: str) -> Html:
+    """Return the head of the file; its policy lets only these scripts run."""
     policy = (
         f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}; "
         "base-uri 'none'; form-action 'none'"
     )
-    head = element(
+    return element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
@@ -224,39 +234,6 @@ def _document(title: str, scripts: str, *body: Html) -> str:
         element("meta", name="color-scheme", content="light dark"),
         element("title", title),
         element("style", Html(_asset("report.css"))),
-    )
-    return "<!doctype html>\n" + element("html", head, element("body", body), lang="en") + "\n"
-
-
-def _header(subject: Subject, kicker: str, facts: list[str], *navigation: Html) -> Html:
-    line = " · ".join([f"{subject.model}, {subject.family}", *facts])
-    return element(
-        "header",
-        element("p", kicker, class_="kicker"),
-        element("h1", subject.title),
-        element("p", line, class_="facts-line"),
-        navigation,
-    )
-
-
-def _navigation() -> Html:
-    return element(
-        "nav",
-        [element("a", name, href=f"#{target}") for target, name in LINKS.items()],
-        element("button", "Theme", type="button", id="theme", title="Light, dark or automatic"),
-        aria_label="Sections",
-    )
-
-
-def _footer(subject: Subject) -> Html:
-    version = dict(subject.versions).get("fairridge", "")
-    return element(
-        "footer",
-        element(
-            "p",
-            f"Made by fairridge {version}. The page is complete in itself: it loads nothing and "
-            "sends nothing.",
-        ),
     )
 
 

@@ -22,7 +22,7 @@ from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning
 from fairridge.metrics.intervals import UNDEFINED, Estimate
-from fairridge.reports.html import Crossed, Refits, Sample
+from fairridge.reports.html.contents import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.linear import WholeModel
 from fairridge.validation.passed_rows import PassedRows

@@ -18,7 +18,7 @@ from fairridge.data.design import (
 from fairridge.data.rows import Indicators
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.batches import Sums
-from fairridge.reports.html import Drift
+from fairridge.reports.html.contents import Drift
 
 # Shares below this count as this: an empty level would be infinitely far away.
 MIN_SHARE = 1e-4

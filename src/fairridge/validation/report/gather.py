@@ -19,7 +19,7 @@ from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.measure import measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html import AttributeBound, Curve, ReportContents, Sample, Sighted
+from fairridge.reports.html.contents import AttributeBound, Curve, ReportContents, Sample, Sighted
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import written

@@ -30,7 +30,7 @@ from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Decided, Outcomes, nowhere_negative
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.selection import check_top, select, two_rules
-from fairridge.reports.html import Crossed, Decisions, Sample
+from fairridge.reports.html.contents import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.rows import Step
 

@@ -22,7 +22,7 @@ from fairridge.metrics.groups import attribute_values, attributes_of
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.measure import Measure, measured_in, of_predictions
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
+from fairridge.reports.html.contents import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
 from fairridge.sources import RowSource
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import kept_rows

@@ -19,7 +19,7 @@ from fairridge.data import Levels, MappedEncoding, Table, as_table
 from fairridge.estimators._model import bound_text
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html import Subject
+from fairridge.reports.html.contents import Subject
 from fairridge.sources import RowSource
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import Case, Findings, ReportSettings

@@ -19,7 +19,7 @@ from fairridge.metrics.brier import integrated_brier_score
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.measure import dependence_of
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html import Refits
+from fairridge.reports.html.contents import Refits
 from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.evaluate import mean_and_error

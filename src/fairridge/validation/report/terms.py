@@ -19,7 +19,7 @@ from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.measure import attribute_owners
 from fairridge.metrics.scored_rows import predicted_means
 from fairridge.models import Fit
-from fairridge.reports.html import ScoreTerm, Scoring, Term
+from fairridge.reports.html.contents import ScoreTerm, Scoring, Term
 from fairridge.search import PenalizedProblem
 from fairridge.validation.report.case import Case
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.reports.html.board import Board
-from fairridge.reports.html.contents import ReportContents, Term
-from fairridge.reports.html.evidence import coefficient_errors
+from fairridge.reports.html.contents import ReportContents, Term, coefficient_errors
 from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import MISSING, number, signed
 from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from fairridge.reports.html.alternatives import alternatives
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.markup import Html, remark, section
@@ -21,6 +21,9 @@ from fairridge.reports.html.sections.measures import (
     of_class,
 )
 from fairridge.reports.html.sections.parts import part, table
+
+# Shares of accuracy that one may be ready to give up.
+TOLERANCES = (0.0, 0.005, 0.01, 0.02, 0.05)
 
 
 def comparison_section(contents: ReportContents, board: Board) -> Html:
@@ -61,6 +64,34 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html]:
         table("Comparison of bounds", columns),
         remark(f"{what} are on {where}; at the slider, on the rows chosen there."),
     )
+
+
+class Alternative(NamedTuple):
+    """The fairest model that gives up no more accuracy than some amount."""
+
+    words: str  # the amount
+    position: int  # which of the bounds
+
+
+def alternatives(contents: ReportContents) -> tuple[Alternative, ...]:
+    """Find the smallest bounds at which the first measure of accuracy is within tolerances."""
+    curve = contents.accuracy[0]
+    values, free = curve.best_known, curve.best_known[contents.free]
+    allowed = {
+        f"at most {100 * share:g} %" if share else "no accuracy": share * abs(free)
+        for share in TOLERANCES
+    }
+    if curve.error is not None and np.isfinite(curve.error[contents.free]):
+        allowed["at most one standard error"] = curve.error[contents.free]
+    worse = free - values if curve.larger_is_better else values - free
+    # Differences that no reader can see are none.
+    invisible = 1e-9 * max(abs(free), 1.0)
+    fairest = [
+        Alternative(words, int(np.argmax(worse <= amount + invisible)))
+        for words, amount in allowed.items()
+    ]
+    fairest = [model for model in fairest if np.isfinite(values[model.position])]
+    return tuple(sorted(fairest, key=lambda model: -model.position))
 
 
 def _alternatives(contents: ReportContents) -> list[Html]:

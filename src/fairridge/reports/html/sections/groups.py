@@ -43,6 +43,11 @@ class _Measure(NamedTuple):
     text: Callable[[GroupMeasures], str]
     interval: Callable[[GroupMeasures], str] | None = None  # below that
 
+    def cell(self, group: GroupMeasures) -> Cell:
+        """Show it of one group."""
+        text, below = self.text(group), None if self.interval is None else self.interval(group)
+        return Cell(text, below, "below" if text.endswith("▼") else "")
+
 
 def groups_section(contents: Audited, board: Board, *, over_bounds: bool) -> Html:
     """Return one table per attribute, and charts."""
@@ -86,7 +91,7 @@ def groups_section(contents: Audited, board: Board, *, over_bounds: bool) -> Htm
         _about_class(contents, board),
         _tenths(contents),
         attributes,
-        _intersections(contents),
+        _intersections(contents, measures),
         remark(marks),
         remark(f"{bins[0].upper()}{bins[1:]}." if bins else ""),
     )
@@ -285,7 +290,7 @@ def _chart(contents: Audited, position: int, shown: Sequence[int]) -> Html:
     )
 
 
-def _intersections(contents: Audited) -> list[Html]:
+def _intersections(contents: Audited, measures: dict[str, _Measure]) -> list[Html]:
     """Return one table for every two attributes, at the chosen bound."""
     if not contents.intersections:
         return []
@@ -294,28 +299,20 @@ def _intersections(contents: Audited) -> list[Html]:
         f"Groups by two attributes at a time, on {contents.main.rows} rows, at the chosen bound "
         "and without one. A bound on each attribute's linear part says nothing of their "
         "combinations.",
-        [_crossed_table(contents, pair) for pair in contents.intersections],
+        [_crossed_table(contents, pair, measures) for pair in contents.intersections],
     )
 
 
-def _crossed_table(contents: Audited, crossed: Crossed) -> Html:
-    mean, name = _means(contents.main.audits[contents.chosen]), crossed.chosen.attribute
-    shown = _largest(crossed.chosen, OPEN_ROWS)
+def _crossed_table(contents: Audited, crossed: Crossed, measures: dict[str, _Measure]) -> Html:
+    shown, name = _largest(crossed.chosen, OPEN_ROWS), crossed.chosen.attribute
     here, free = ([of.groups[k] for k in shown] for of in (crossed.chosen, crossed.free))
     columns = _names_and_sizes(here)
-    if contents.subject.rule:
-        rates = [group.selection_rate for group in here]
-        columns["Selected"] = [Cell(percent(r.value), span(r.low, r.high)) for r in rates]
-        columns["Ratio"] = list(map(_marked_ratio, here))
-        columns["Selected, no bound"] = [percent(group.selection_rate.value) for group in free]
-        columns["Ratio, no bound"] = list(map(_marked_ratio, free))
-    columns["Predicted"] = [mean(group.mean_prediction.value) for group in here]
-    columns["Observed"] = [mean(group.mean_response.value) for group in here]
-    if not contents.subject.rule:
-        columns["Predicted, no bound"] = [mean(group.mean_prediction.value) for group in free]
+    moved = ("Selected", "Ratio") if contents.subject.rule else ("Predicted",)
+    for head in ("Selected", "Ratio", "Predicted", "Observed"):
+        if head not in measures:
+            continue
+        columns[head] = [measures[head].cell(group) for group in here]
+        if head in moved:
+            columns[f"{head}, no bound"] = [measures[head].text(group) for group in free]
     groups = table(f"Groups of {name}", columns)
     return element("div", element("h4", name), groups, _about_others(crossed.chosen, shown))
-
-
-def _marked_ratio(group: GroupMeasures) -> Cell:
-    return Cell(_ratio(group), style="below" if group.adverse_impact else "")

@@ -22,6 +22,7 @@ def model_facts(contents: Audited) -> list[tuple[str, str]]:
         "Response": subject.modeled,
         "Sensitive attributes": ", ".join(subject.sensitive),
         "Predictors": listed(subject.predictors, most=60, write=str),
+        "Read by the layer": ", ".join(subject.features),
         "Selected when": subject.rule,
     }
     return [(label, text) for label, text in facts.items() if text]

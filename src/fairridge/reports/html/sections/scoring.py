@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.evidence import CoefficientError, Scoring, coefficient_errors
+from fairridge.reports.html.contents import (
+    CoefficientError,
+    ReportContents,
+    Scoring,
+    coefficient_errors,
+)
 from fairridge.reports.html.markup import Html, element, remark
 from fairridge.reports.html.numbers import MISSING, number
 from fairridge.reports.html.sections.parts import Cell, part, table

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairridge.arguments import listed
+from fairridge.reports.html.contents import (
+    BoundOnRows,
+    Drift,
+    NewRowsContents,
+    NewRowsMeasure,
+)
 from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import MISSING, bound, measure, percent, ratio, share, unbroken
 from fairridge.reports.html.sections.parts import Cell, joined, part, sentence, table
@@ -15,12 +21,6 @@ from fairridge.reports.html.sections.promises import (
     means_texts,
     other_prices,
     ratio_texts,
-)
-from fairridge.reports.html.validation_contents import (
-    BoundOnRows,
-    Drift,
-    NewRowsContents,
-    NewRowsMeasure,
 )
 
 STABLE_PSI, SHIFTED_PSI = 0.1, 0.25
