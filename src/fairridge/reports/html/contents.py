@@ -356,11 +356,6 @@ class NewRowsContents(Audited):
         """What is bounded: of all of S, or of each attribute with a bound of its own."""
         return tuple(one.measure for one in self.bounds)
 
-    @property
-    def bound_on(self) -> NewRowsMeasure:
-        """What is bounded first, or of a model without a bound compared, on these rows."""
-        return self.bounds[0].found
-
 
 # Standard error, NaN for isolated levels, and the ends of the interval.
 CoefficientError = tuple[float, float, float]

@@ -26,7 +26,7 @@ from fairridge.reports.html.numbers import (
     span,
 )
 from fairridge.reports.html.sections.calibration import calibration_figure
-from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, table
+from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, sentence, table
 from fairridge.reports.html.svg import Line, chart, line_style
 from fairridge.tables import decimals
 
@@ -51,20 +51,8 @@ class _Measure(NamedTuple):
 
 def groups_section(contents: Audited, board: Board, *, over_bounds: bool) -> Html:
     """Return one table per attribute, and charts."""
-    audit = contents.main.audits[contents.chosen]
-    measures = _measures(contents)
-    rule = contents.subject.rule
-    intro = (
-        f"{f'A row is selected when {rule}. ' if rule else ''}Distances compare a group with all "
-        f"rows outside it. Intervals are at {100 * audit.confidence:g} %."
-    )
-    highest = "rate" if rule else "mean"
-    marks = (
-        f"{'▼ below four fifths of the highest selection rate. ' if rule else ''}† fewer than "
-        f"{audit.small} rows: left out of the highest {highest} and of comparisons, because they "
-        "are too noisy."
-    )
-    bins = "" if audit.score_bins is None else audit.score_bins.words
+    audit, measures = contents.main.audits[contents.chosen], _measures(contents)
+    rule, bins = contents.subject.rule, audit.score_bins
     # As many groups of an attribute as keep the file small.
     texts = sum(2 if measure.interval else 1 for measure in measures.values()) + 1
     per_group = texts * len(contents.unfairness) * len(contents.samples)
@@ -77,23 +65,27 @@ def groups_section(contents: Audited, board: Board, *, over_bounds: bool) -> Htm
             _chart(contents, position, drawn) if over_bounds else None,
             calibration_figure(attribute, drawn, contents),
         ]
-        attributes += part(
-            attribute.attribute,
-            "",
-            _table(contents, board, measures, position, shown),
-            _about_others(attribute, shown),
-            element("div", figures, class_="pair"),
-        )
+        groups = _table(contents, board, measures, position, shown)
+        pair = element("div", figures, class_="pair")
+        attributes += part(attribute.attribute, "", groups, _about_others(attribute, shown), pair)
     return section(
         "groups",
         "Groups",
-        element("p", intro),
+        element(
+            "p",
+            f"{f'A row is selected when {rule}. ' if rule else ''}Distances compare a group with "
+            f"all rows outside it. Intervals are at {100 * audit.confidence:g} %.",
+        ),
         _about_class(contents, board),
         _tenths(contents),
         attributes,
         _intersections(contents, measures),
-        remark(marks),
-        remark(f"{bins[0].upper()}{bins[1:]}." if bins else ""),
+        remark(
+            f"{'▼ below four fifths of the highest selection rate. ' if rule else ''}† fewer than "
+            f"{audit.small} rows: left out of the highest {'rate' if rule else 'mean'} and of "
+            "comparisons, because they are too noisy."
+        ),
+        remark(sentence("" if bins is None else bins.words)),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from fairridge.inference import Certificate
 from fairridge.metrics.audit_tables import Audit
@@ -72,30 +73,25 @@ def _price_text(certificate: Certificate) -> str:
 
 def other_prices(audit: Audit, free: Audit | None = None) -> list[str]:
     """Say how far error rates and calibration of groups are apart, and were without a bound."""
-    parts = []
-    odds = _against(audit, free, lambda each: each.equalized_odds_difference, points)
-    if odds:
-        among = f"True or false positive rates differ by up to {odds[0]} between groups"
-        parts.append(f"{among}{odds[1]}{' (equalized odds)' if free else ''}.")
-    off = _against(audit, free, _miscalibration, lambda value: _difference(audit, value))
-    if off:
-        among = f"Mean predictions of a group differ from what was observed by up to {off[0]}"
-        parts.append(f"{among}{off[1]}{' (calibration)' if free else ''}.")
-    return parts
+    odds = "True or false positive rates differ by up to {} between groups", "equalized odds"
+    off = "Mean predictions of a group differ from what was observed by up to {}", "calibration"
+    audits = [audit] if free is None else [audit, free]
+    return [
+        *_against(*odds, points, [each.equalized_odds_difference for each in audits]),
+        *_against(*off, partial(_difference, audit), list(map(_miscalibration, audits))),
+    ]
 
 
 def _against(
-    audit: Audit,
-    free: Audit | None,
-    read: Callable[[Audit], float],
-    write: Callable[[float], str],
-) -> tuple[str, str] | None:
-    """Write a number, and what it was without a bound; None if it is not known."""
-    here, before = read(audit), 0.0 if free is None else read(free)
-    if not (math.isfinite(here) and math.isfinite(before)):
-        return None
-    against = "less than a hundredth of that" if before < here / 100.0 else write(before)
-    return write(here), "" if free is None else f", against {against} without a bound"
+    text: str, name: str, write: Callable[[float], str], values: Sequence[float]
+) -> list[str]:
+    """Say what a number is, and was without a bound; nothing if it is not known."""
+    if not all(map(math.isfinite, values)):
+        return []
+    here, *before = values
+    against = ["less than a hundredth of that" if x < here / 100.0 else write(x) for x in before]
+    known = "".join(f", against {each} without a bound ({name})" for each in against)
+    return [f"{text.format(write(here))}{known}."]
 
 
 def _miscalibration(audit: Audit) -> float:
@@ -132,31 +128,29 @@ def ratio_texts(audit: Audit, *, bounded: bool = True) -> list[str]:
 
 def means_texts(audit: Audit) -> list[str]:
     """Say how far means of numbers are apart: by ratios of counts and amounts."""
-    parts = [part for part in audit.attributes if math.isfinite(part.mean_ratio.value)]
-    part = min(parts, key=lambda each: each.mean_ratio.value, default=None)
-    by_ratio = part is not None
-    if part is None and audit.kind != "classification":
-        parts = [part for part in audit.attributes if math.isfinite(part.mean_difference.value)]
-        part = max(parts, key=lambda each: each.mean_difference.value, default=None)
-    if part is None:
+    by_ratio = math.isfinite(audit.mean_ratio.value)
+    apart = audit.mean_ratio if by_ratio else audit.mean_difference
+    if not by_ratio and (audit.kind == "classification" or not abs(apart.value) > 0.0):
         return []
+    part = next(
+        each for each in audit.attributes if apart in (each.mean_ratio, each.mean_difference)
+    )
     groups = [group for group in part.groups if not group.small]
     low, high = (pick(groups, key=lambda g: g.mean_prediction.value) for pick in (min, max))
-    apart, name = part.mean_ratio if by_ratio else part.mean_difference, part.attribute
-    observed = low.mean_response.value, high.mean_response.value
-    write = ratio if by_ratio else number
-    sure = f"(interval {write(apart.low)} to {write(apart.high)})"
+    least, most = low.mean_response.value, high.mean_response.value
     if by_ratio:
-        text = f"{ratio(apart.value)} times that of {high.group} {sure}, the lowest ratio"
-        before = f"have the ratio {ratio(observed[0] / observed[1])}" if observed[1] > 0.0 else ""
-    elif apart.value == 0.0 or not math.isfinite(observed[0] - observed[1]):
-        return []  # log hazard ratios have no responses
+        found, extreme = "{} times that of", "lowest ratio"
+        observed = f"have the ratio {ratio(least / most)}" if most > 0.0 else ""
     else:
-        text = f"{number(apart.value)} below that of {high.group} {sure}, the largest difference"
-        before = f"differ by {number(observed[1] - observed[0])}"
+        found, extreme = "{} below that of", "largest difference"
+        observed = f"differ by {number(most - least)}"
+        if not math.isfinite(most - least):  # log hazard ratios have no responses
+            return []
+    value, *ends = map(ratio if by_ratio else number, (apart.value, apart.low, apart.high))
     return [
-        f"The mean prediction of {name} = {low.group} is {text} of two groups.",
-        *([f"Observed means of these two groups {before}."] if before else []),
+        f"The mean prediction of {part.attribute} = {low.group} is {found.format(value)} "
+        f"{high.group} (interval {' to '.join(ends)}), the {extreme} of two groups.",
+        *([f"Observed means of these two groups {observed}."] if observed else []),
     ]
 
 

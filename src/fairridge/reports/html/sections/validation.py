@@ -134,7 +134,7 @@ def _bound(contents: NewRowsContents) -> list[str]:
             f" With {100 * contents.certificate.confidence:g} % confidence it was to hold in the "
             "population of the training rows."
         )
-    if not math.isfinite(contents.bound_on.value):
+    if not math.isfinite(contents.bounds[0].found.value):
         return [text, "That compares the model with others, and is not known for other rows."]
     return [text, *map(_judged, contents.bounds)]
 
