@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any
 
-from fairridge.cli.column_types import Kinds, kinds_of_model, sensitive_of, typed
+from fairridge.cli.column_types import NOTHING, Kinds, kinds_of_model, sensitive_of, typed
 from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.options import (
@@ -36,34 +36,7 @@ from fairridge.cli.predicting import (
 )
 from fairridge.cli.streams import is_stream, read_training
 from fairridge.cli.terminal import Result, note, progress, show
-from fairridge.cli.training_data import check_roles, columns_of_model
-
-
-@dataclass(frozen=True)
-class _Predictions:
-    """Predictions, and what a model file knows beside them."""
-
-    values: Any
-    sensitive: tuple[str, ...]
-    positive: str | None
-    eta: Any = None
-    exposure: Any = None  # what counts are of, if the model says so
-    # Event times and the logarithm of the cumulative hazard there, of a survival model.
-    baseline: tuple[Any, Any] | None = None
-    # What the numbers are, by the family of the model.
-    kind: Literal["regression", "amounts"] | None = None
-
-
-@dataclass(frozen=True)
-class _AuditColumns:
-    """Which columns are what."""
-
-    target: str | None
-    sensitive: tuple[str, ...]
-    weight: str | None
-    exposure: str | None
-    event: str | None = None
-
+from fairridge.cli.training_data import ColumnRoles, check_roles, columns_of_model
 
 AUDITED = Parameters(
     {"audit": ""},
@@ -109,20 +82,21 @@ def audit(
 ) -> Result:
     """Compare the predictions of any model between groups of people."""
     check_place(out, data, model)
+    if (prediction is None) == (model is None):
+        raise BadInputError(
+            "say where the predictions are: either --prediction NAME, or --model FILE to make them."
+        )
+    columns = Columns(
+        response=response, sensitive=sensitive, event=event, controls=controls, weight=weight,
+        offset=offset, exposure=exposure,
+    )  # fmt: skip
     with progress("reading and comparing"):
         fitted = None if model is None else load_model(model)
         if is_stream(data, stream):
-            columns = Columns(response, sensitive, event, weight=weight, offset=offset,
-                              exposure=exposure)  # fmt: skip
-            audited, remarks = _audited_stream(data, fitted, columns, controls, asked)
+            audited, remarks = _streamed(data, fitted, columns, asked)
         else:
-            kinds = Kinds() if fitted is None else kinds_of_model(fitted)
-            source = read(data, separator, kinds.as_text)
-            given = {"offset": offset, "exposure": exposure}
-            predicted = _predicted(source, prediction, fitted, asked.get("positive"), given)
-            roles = _roles(source, predicted, sensitive, (response, event), weight, given)
-            known = _controls(controls, source, fitted, prediction)
-            audited, remarks = _audited(source, predicted, prediction, roles, known, asked, kinds)
+            source = read(data, separator, _kinds(fitted).as_text)
+            audited, remarks = _in_memory(source, fitted, prediction, columns, asked)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
     return Result(
@@ -130,23 +104,22 @@ def audit(
     )
 
 
-def _controls(
-    given: list[str] | None, source: Source | None, model: Any, prediction: str | None
-) -> list[str]:
+def _kinds(model: Any) -> Kinds:
+    return NOTHING if model is None else kinds_of_model(model)
+
+
+def _controls(columns: Columns, model: Any) -> tuple[str, ...]:
     """Return the columns that may differ between groups: by default those of the model."""
-    if given is None and model is not None and prediction is None:
-        from fairridge.metrics.measure import control_names
+    if model is None or columns.controls:
+        return names(columns.controls, "--controls")
+    from fairridge.metrics.measure import control_names
 
-        facts = model._fitted
-        return list(control_names(facts.design, getattr(facts.settings, "controls", None)))
-    controls = list(names(given, "--controls"))
-    if source is not None:  # rows that are streamed name a column that they lack
-        check_columns(controls, source, "--controls")
-    return controls
+    facts = model._fitted
+    return tuple(control_names(facts.design, getattr(facts.settings, "controls", None)))
 
 
-def _audited_stream(
-    data: str, model: Any, columns: Columns, controls: list[str] | None, asked: Settings
+def _streamed(
+    data: str, model: Any, columns: Columns, asked: Settings
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups of rows that are read batch by batch; also say how many there are."""
     from fairridge import audit as audited
@@ -157,164 +130,132 @@ def _audited_stream(
             "rows that are read batch by batch are predicted by a model file: name it with "
             "--model FILE, or leave --stream out."
         )
-    held = _controls(controls, None, model, None)
-    columns = columns_of_model(model, columns)
+    columns, held = columns_of_model(model, columns), _controls(columns, model)
     attributes, others = names(columns.sensitive, "--sensitive"), columns.others.values()
     taken = {columns.response, columns.event, *attributes, *others}
     inputs = dict.fromkeys((*BatchPredictor(model, "predict", None).columns, *held))
     kept = [name for name in inputs if name not in taken]
-    columns = replace(columns, predictors=kept, controls=held)
+    columns = replace(columns, predictors=kept, controls=list(held))
     rows = read_training(data, columns, {}, None, True, kinds_of_model(model))
-    known: Settings = {} if _kind(model) is None else {"kind": _kind(model)}
     with refusals():
         predictions = getattr(model, "predict_proba", model.predict)(rows.X)
-        return audited(rows.X, predictions, controls=held or None, **known | asked), rows.remarks
+        known = _kind(model) | asked
+        known["positive"] = _label(asked.get("positive"), getattr(model, "classes_", ()))
+        return audited(rows.X, predictions, controls=held or None, **known), rows.remarks
 
 
-def _audited(
-    source: Source,
-    predicted: _Predictions,
-    prediction: str | None,
-    roles: _AuditColumns,
-    controls: list[str],
-    asked: Settings,
-    kinds: Kinds,
+def _in_memory(
+    source: Source, model: Any, prediction: str | None, columns: Columns, asked: Settings
 ) -> tuple[Any, tuple[str, ...]]:
-    """Compare groups; also return how columns were read."""
+    """Compare groups of rows; also return how columns were read."""
     from fairridge import audit as audited
 
-    named = (roles.target, roles.event, roles.weight, roles.exposure, prediction)
-    others = [name for name in (*named, *controls) if name is not None]
-    table, remarks, _ = typed(source.table, [*roles.sensitive, *others], kinds, csv=source.is_csv)
-    values = predicted.values if prediction is None else table.column(prediction)
-    truth = values if roles.target is None else table.column(roles.target)
-    known = {"positive": _label(predicted.positive, truth)}
-    if predicted.kind is not None:
-        known["kind"] = predicted.kind
-    exposure = predicted.exposure
-    if exposure is None and roles.exposure is not None:
-        exposure = table.column(roles.exposure)
-    response = None if roles.target is None else table.select([roles.target])
-    survival = None
-    if roles.event is not None:
-        response, survival = _times(table, roles, predicted)
-    with _naming_columns(roles.target or "response", prediction or "prediction"):
+    if model is None and columns.offset is not None:
+        raise BadInputError("--offset is for --model, which adds it; leave it out.")
+    check_columns([] if prediction is None else [prediction], source, "--prediction")
+    known: Settings = {"positive": asked.get("positive")}
+    if model is not None:
+        predicted, known = _predicted(source, model, columns, known["positive"])
+    roles, weight, exposure = _roles(source, model, columns), columns.weight, columns.exposure
+    others = (*roles.target, weight, exposure, prediction, *roles.controls)
+    used = [*roles.sensitive, *(name for name in others if name is not None)]
+    table, remarks, _ = typed(source.table, used, _kinds(model), csv=source.is_csv)
+    if prediction is not None:
+        predicted = table.column(prediction)
+    if exposure is not None and known.get("exposure") is None:
+        known["exposure"] = table.column(exposure)
+    y: Any = table.select(list(roles.target)) if roles.target else None
+    if len(roles.target) == 2:
+        y = y.rename_columns(["time", "event"])
+        known["survival"] = None if model is None else _survival(y, model, predicted)
+    truth = predicted if y is None else y.column(0)
+    label = _label(known["positive"], getattr(truth, "to_pylist", list)())
+    with _naming_columns((*roles.target, "response")[0], prediction or "prediction"):
         audit = audited(
-            response,
-            values,
+            y,
+            predicted,
             sensitive_features=table.select(list(roles.sensitive)),
-            sample_weight=None if roles.weight is None else table.column(roles.weight),
-            exposure=exposure,
-            linear_predictor=predicted.eta,
-            survival=survival,
-            controls=table.select(controls) if controls else None,
-            **(known | asked | {"positive": known["positive"]}),
+            sample_weight=None if weight is None else table.column(weight),
+            controls=table.select(list(roles.controls)) if roles.controls else None,
+            **(known | asked | {"positive": label}),
         )
     return audit, remarks
 
 
-def _times(table: Any, roles: _AuditColumns, predicted: _Predictions) -> tuple[Any, Any]:
-    """Return times and events, and the survival that a model predicts, if there is one."""
+def _survival(y: Any, model: Any, eta: Any) -> tuple[Any, Any] | None:
+    """Return times, and the survival that a model predicts there; None of a single time."""
     import numpy as np
 
     from fairridge.metrics.brier import survival_at, times_of_events
 
-    y = table.select([roles.target, roles.event]).rename_columns(["time", "event"])
-    if predicted.baseline is None:
-        return y, None
-    times = times_of_events(
-        *(y.column(name).to_numpy().astype(np.float64) for name in y.schema.names)
-    )
-    eta = np.asarray(predicted.values, dtype=np.float64)
-    known = len(times) > 1
-    return y, (times, survival_at(times, eta, predicted.baseline)) if known else None
+    observed = (y.column(name).to_numpy().astype(np.float64) for name in ("time", "event"))
+    times = times_of_events(*observed)
+    baseline = model.event_times_, np.log(model.cumulative_hazard_)
+    found = survival_at(times, np.asarray(eta, dtype=np.float64), baseline)
+    return (times, found) if len(times) > 1 else None
 
 
-def _roles(
-    source: Source,
-    predicted: _Predictions,
-    sensitive: list[str] | None,
-    responses: tuple[str | None, str | None],
-    weight: str | None,
-    given: dict[str, str | None],
-) -> _AuditColumns:
+def _roles(source: Source, model: Any, columns: Columns) -> ColumnRoles:
     """Raise unless there are sensitive attributes, and every column has one role."""
-    attributes = names(sensitive, "--sensitive") or predicted.sensitive or source.sensitive
-    response, event = responses
-    target = response or (source.response[0] if source.response else None)
+    known = source.sensitive if model is None else tuple(sensitive_of(model) or source.sensitive)
+    attributes = names(columns.sensitive, "--sensitive") or known
+    event = columns.event
+    target = columns.response or (source.response[0] if source.response else None)
     if event is None and len(source.response) == 2 and target == source.response[0]:
         event = source.response[1]
     if event is not None and target is None:
         raise BadInputError(f"--event {event} needs the times, too: --response NAME.")
-    if predicted.baseline is not None and target is not None and event is None:
+    times = model is not None and model.family_.reads == "times"
+    if times and target is not None and event is None:
         raise BadInputError(
             f"the model is of times, so say which column has the events: --event NAME, beside "
             f"--response {target}."
         )
     if not attributes:
         raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
-    check_columns(attributes, source, "--sensitive")
-    columns = {"response": target, "event": event, "weight": weight} | given
-    for role, name in columns.items():
-        check_columns([] if name is None else [name], source, f"--{role}")
-    others = {role: name for role, name in ({"weight": weight} | given).items() if name}
-    check_roles([name for name in (target, event) if name], attributes, others)
-    return _AuditColumns(target, attributes, weight, given["exposure"], event)
+    controls, others = _controls(columns, model), columns.others
+    flags: dict[str, tuple[str, ...]] = {
+        role.removeprefix("sample_"): (name,) for role, name in others.items()
+    }
+    responses = tuple(name for name in (target, event) if name is not None)
+    flags |= {"sensitive": attributes, "response": responses[:1], "event": responses[1:]}
+    for flag, named in (flags | {"controls": controls}).items():
+        check_columns(named, source, f"--{flag}")
+    check_roles(responses, attributes, others)
+    return ColumnRoles(responses, attributes, (), others, controls)
 
 
 def _predicted(
-    source: Source,
-    prediction: str | None,
-    model: Any,
-    positive: str | None,
-    given: dict[str, str | None],
-) -> _Predictions:
-    """Return predictions, and what a model knows of sensitive attributes and classes."""
-    if (prediction is None) == (model is None):
-        raise BadInputError(
-            "say where the predictions are: either --prediction NAME, or --model FILE to make them."
-        )
-    if prediction is not None:
-        if given["offset"] is not None:
-            raise BadInputError("--offset is for --model, which adds it; leave it out.")
-        check_columns([prediction], source, "--prediction")
-        return _Predictions(source.table.column(prediction), (), positive)
-    columns, eta = scored_columns(model, source, **given), linear_predictors(model, source)
+    source: Source, model: Any, columns: Columns, positive: str | None
+) -> tuple[Any, Settings]:
+    """Return what a model predicts, and what else it knows, as arguments of an audit."""
+    given = {"offset": columns.offset, "exposure": columns.exposure}
+    found, eta = scored_columns(model, source, **given), linear_predictors(model, source)
     exposure = _exposure(model, source, given)
-    attributes = tuple(sensitive_of(model) or ())
     labels = [str(label) for label in getattr(model, "classes_", ())]
+    known = {"linear_predictor": eta, "positive": positive}
+    if not labels:
+        return found["prediction"], known | {"exposure": exposure} | _kind(model)
     if positive is not None and positive not in labels:
         raise BadInputError(f"--positive {positive} is not a class of the model.")
     if len(labels) == 2:
         name = str(model.positive_)
-        modeled = columns[f"probability_{name}"]
+        modeled = found[f"probability_{name}"]
         if positive not in (None, name):
-            return _Predictions(1.0 - modeled.to_numpy(), attributes, positive, eta)
-        return _Predictions(modeled, attributes, name, eta)
-    if len(labels) > 2 and positive is None:
-        import numpy as np
-
-        every = np.column_stack([columns[f"probability_{label}"] for label in labels])
-        return _Predictions(every, attributes, None, eta)
-    chosen = "prediction" if positive is None else f"probability_{positive}"
-    of_model = exposure, _baseline(model), _kind(model)
-    return _Predictions(columns[chosen], attributes, positive, eta, *of_model)
-
-
-def _kind(model: Any) -> Literal["regression", "amounts"] | None:
-    """Return what the numbers are that a model predicts; None of classes and times."""
-    if model.family_.reads != "numbers":
-        return None
-    return "amounts" if model.family_.link == "log" else "regression"
-
-
-def _baseline(model: Any) -> tuple[Any, Any] | None:
-    """Return the baseline hazard of a survival model; None of others."""
+            return 1.0 - modeled.to_numpy(), known
+        return modeled, known | {"positive": name}
+    if positive is not None:
+        return found[f"probability_{positive}"], known
     import numpy as np
 
-    if model.family_.reads != "times":
-        return None
-    return model.event_times_, np.log(model.cumulative_hazard_)
+    return np.column_stack([found[f"probability_{label}"] for label in labels]), known
+
+
+def _kind(model: Any) -> Settings:
+    """Return what the numbers are that a model predicts; nothing of classes and times."""
+    if model.family_.reads != "numbers":
+        return {}
+    return {"kind": "amounts" if model.family_.link == "log" else "regression"}
 
 
 def _exposure(model: Any, source: Source, given: dict[str, str | None]) -> Any:
@@ -344,11 +285,8 @@ def _naming_columns(response: str, prediction: str) -> Iterator[None]:
         raise
 
 
-def _label(text: str | None, values: Any) -> Any:
+def _label(text: str | None, known: Iterable[Any]) -> Any:
     """Find the label that a text means: labels may be numbers."""
-    if text is None:
-        return None
-    known = sorted(set(values.to_pylist()), key=str) if hasattr(values, "to_pylist") else []
     return next((label for label in known if str(label) == text), text)
 
 

@@ -11,24 +11,10 @@ ON_BAD_ROW = ("error", "skip", "flag")
 
 
 def find_bad_rows(model: Any, table: Any, offsets: dict[str, str]) -> tuple[Any, list[str]]:
-    """Say of every row why it cannot be predicted.
+    """Say of every row why it cannot be predicted; nothing of those that can.
 
-    Parameters
-    ----------
-    model : estimator
-        The fitted model.
-    table : pyarrow Table
-        The columns that it reads, the offset and the exposure.
-    offsets : dict of str to str
-        Names of the columns that are "offset" and "exposure".
-
-    Returns
-    -------
-    table : pyarrow Table
-        Columns that held numbers at fit and hold text now are read as numbers; text that
-        is not a number is missing.
-    reasons : list of str
-        Empty for rows that can be predicted.
+    In the table that is returned, text in columns that held numbers at fit is read as numbers,
+    and missing where it is none. `offsets` names the columns of the offset and the exposure.
     """
     import numpy as np
 

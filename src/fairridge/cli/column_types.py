@@ -28,26 +28,16 @@ ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
 
 @dataclass(frozen=True)
 class Kinds:
-    """What the user, or a model, says that columns hold.
-
-    Attributes
-    ----------
-    categorical, numeric, date : tuple of str
-        Names of columns.
-    numbers : tuple of str
-        Columns that were numbers when a model was fitted, however they were written.
-    styles : mapping of str to TextStyle
-        How columns were written then: text that is written in another way is refused.
-    strict : bool
-        Whether to refuse it at once; else it stays text.
-    """
+    """What the user, or a model, says that columns hold."""
 
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     date: tuple[str, ...] = ()
+    # Columns that were numbers when a model was fitted, however they were written.
     numbers: tuple[str, ...] = ()
+    # How columns were written then: text that is written in another way is refused.
     styles: Mapping[str, TextStyle] = field(default_factory=dict)
-    strict: bool = True
+    strict: bool = True  # whether to refuse it at once; else it stays text
 
     @property
     def as_text(self) -> tuple[str, ...]:
@@ -127,29 +117,10 @@ def coded(column: Any) -> Any:
 def typed(
     table: Any, names: Sequence[str], kinds: Kinds, *, dates: bool = True, csv: bool = False
 ) -> Typed:
-    """Read columns as what they hold, and say which text was parsed.
+    """Read columns as what they hold: text is a number or a date if every value is.
 
-    Parameters
-    ----------
-    table : pyarrow Table
-        All columns.
-    names : sequence of str
-        The columns in use.
-    kinds : Kinds
-        What is known of them; other text is a number or a date if every value is.
-    dates : bool
-        Whether undeclared columns can be dates.
-    csv : bool
-        Whether the table comes from text, where numbers are written in some way.
-
-    Returns
-    -------
-    table : pyarrow Table
-        With these columns replaced.
-    notes : tuple of str
-        What was read as something else.
-    styles : tuple of TextStyle
-        How columns were written that are text, or were.
+    `dates` says whether undeclared columns can be dates, and `csv` whether the table comes
+    from text, where numbers are written in some way.
     """
     notes, styles = [], []
     for name in names:
@@ -334,15 +305,7 @@ def _refusal(texts: list[str], name: str, kinds: Kinds) -> str:
 
 
 def readable(column: Any, name: str, kinds: Kinds) -> tuple[Any, dict[str, Any]]:
-    """Read the numbers or dates among texts, of a column that held numbers at fit.
-
-    Returns
-    -------
-    column : pyarrow ChunkedArray
-        Numbers; null for other texts.
-    others : dict of str to ndarray of bool
-        Every other text, and its rows.
-    """
+    """Read the numbers or dates among texts; also return every other text, and its rows."""
     import numpy as np
     import pyarrow as pa
 

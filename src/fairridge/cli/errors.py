@@ -26,23 +26,17 @@ RENAMED = {
 }
 
 
-class BadInputError(Exception):
+class BadInputError(ValueError):
     """Something the user can fix; the message says how."""
 
 
 def explain(error: Exception) -> tuple[str, int] | None:
-    """Return one line and an exit code, or None for an unexpected error.
-
-    The library raises `ValueError` for bad data and parameters, the system
-    `OSError` for files, and the parser its own exceptions for bad usage.
-    """
-    if hasattr(error, "format_message"):
+    """Return one line and an exit code, or None for an unexpected error."""
+    if hasattr(error, "format_message"):  # of the parser
         return _usage(error), ExitCode.BAD_INPUT
     if isinstance(error, ImportError) and not isinstance(error, ModuleNotFoundError):
         # An extra is missing, and the message names it.
         return _one_line(str(error)), ExitCode.FAILED
-    if isinstance(error, BadInputError):
-        return _one_line(str(error)), ExitCode.BAD_INPUT
     if isinstance(error, OSError):
         return _one_line(_of_file(error)), ExitCode.BAD_INPUT
     if isinstance(error, ValueError) and not isinstance(error, np.linalg.LinAlgError):

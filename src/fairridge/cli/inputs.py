@@ -52,17 +52,7 @@ class Source:
 
 
 def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> Source:
-    """Read a file, or a data set that ships.
-
-    Parameters
-    ----------
-    name : str
-        A file, or builtin:NAME.
-    separator : str or None
-        What separates the columns of a CSV file; None guesses it.
-    text : sequence of str
-        Columns of a CSV file that are text, whatever they look like.
-    """
+    """Read a file, or a data set that ships; `text` are columns that are text in a CSV file."""
     if name.startswith(BUILTIN):
         return _builtin(name)
     if not name:

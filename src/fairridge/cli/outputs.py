@@ -20,15 +20,7 @@ FORMULA = r"^[=+\-@\t\r]"
 
 
 def check_place(path: str | None, *inputs: str | None) -> None:
-    """Raise before any work is done if a result cannot be written there.
-
-    Parameters
-    ----------
-    path : str or None
-        The file to write, if any.
-    *inputs : str or None
-        What the command reads: files, folders, patterns, data sets that ship.
-    """
+    """Raise before any work is done if a result cannot be written there, or is an input."""
     if path is None:
         return
     if not path:
@@ -60,14 +52,7 @@ def check_both(first: str | None, second: str | None, options: str) -> None:
 def write(table: Any, path: str, *, safe: bool = False) -> None:
     """Write a table: Parquet if the name ends like that, else CSV with all digits.
 
-    Parameters
-    ----------
-    table : pyarrow Table
-        What to write.
-    path : str
-        The file.
-    safe : bool
-        Whether to keep spreadsheets from reading text in a CSV file as a formula.
+    A `safe` CSV file has no text that spreadsheets read as a formula.
     """
     import pyarrow.csv
     import pyarrow.parquet as pq
@@ -84,18 +69,7 @@ def write_rows(
 ) -> None:
     """Write rows and columns beside them to a file, or as CSV to the screen.
 
-    Parameters
-    ----------
-    table : pyarrow Table
-        The rows.
-    columns : mapping of str to array
-        What to add; a name that is taken gets an underscore.
-    path : str or None
-        The file; None for the screen.
-    what : str
-        What was added, in words.
-    safe : bool
-        As in `write`.
+    A name that is taken gets an underscore; `what` are the columns in words.
     """
     import pyarrow
     import pyarrow.csv
