@@ -33,8 +33,6 @@ WITHOUT_OPTIONS = {
     "export.fingerprint": "fit --json has it",
     "export.linear_form": "it is an object of Python",
     "export.proxies": "it is a table for Python, of one set of rows",
-    "export.read_model": "--model names the file",
-    "export.write_model": "--out names the file",
 }
 
 

@@ -5,7 +5,6 @@ Every function takes a fitted linear model, and sees of it a `LinearForm`.
 
 from fairridge.export.explanations import attribution, proxies
 from fairridge.export.form import InputColumn, LinearForm, linear_form
-from fairridge.export.model_file import FORMAT, read_model, write_model
 from fairridge.export.onnx_graph import to_onnx
 from fairridge.export.python_source import to_python
 from fairridge.export.reasons import Direction, Reasons, reasons
@@ -16,7 +15,6 @@ from fairridge.export.sql import to_sql
 from fairridge.export.training import fingerprint
 
 __all__ = [
-    "FORMAT",
     "Direction",
     "InputColumn",
     "LinearForm",
@@ -27,7 +25,6 @@ __all__ = [
     "fingerprint",
     "linear_form",
     "proxies",
-    "read_model",
     "reasons",
     "relativities",
     "scorecard",
@@ -35,5 +32,4 @@ __all__ = [
     "to_python",
     "to_sklearn",
     "to_sql",
-    "write_model",
 ]

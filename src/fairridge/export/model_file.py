@@ -36,19 +36,6 @@ ADDED_PARAMETERS = ("base", "certification", "random_state")
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-def write_model(model: Any, path: Any) -> None:
-    """Write a fitted estimator.
-
-    Parameters
-    ----------
-    model : estimator
-        Its parameters and everything it learned go into the file.
-    path : str or path-like
-        The file; it is replaced as a whole or not at all.
-    """
-    write_document(model_document(model), path)
-
-
 def write_document(document: dict[str, Any], path: Any) -> None:
     """Write a document with its checksum."""
     document["checksum"] = checksum(document)
@@ -98,19 +85,6 @@ def header(owner: str, fingerprint: str) -> dict[str, Any]:
         "class": owner,
         "fingerprint": fingerprint,
     }
-
-
-def read_model(path: Any, classes: Mapping[str, type[Any]]) -> Any:
-    """Read a model that `write_model` wrote.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    classes : dict of str to class
-        The estimators a file may name.
-    """
-    return read_document(path, lambda document: model_of(document, classes))
 
 
 def read_document(path: Any, read: Callable[[dict[str, Any]], Any]) -> Any:

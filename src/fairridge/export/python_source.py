@@ -19,36 +19,29 @@ import math
 
 {conversions}INTERCEPT = {intercept}
 
-# One coefficient per number, one per level of everything else.
-NUMBERS = {numbers}
-LEVELS = {levels}
-# What levels add that were not there at fit, and missing values; others are errors.
-OTHERS = {others}
-MISSING = {missing}
+# What columns add: a coefficient times a number, or what a level adds, another one than those of
+# the fit, or a missing value; what is not named is an error.
+TERMS = {terms}
 '''
 SCORES = '''
 
 def linear_predictors(row, offset=0.0):
     """Return the list of linear predictors of one row."""
     found = [level + offset for level in INTERCEPT]
-    for name in [*NUMBERS, *LEVELS]:
-        value = row.get(name)
+    for name, term in TERMS.items():
+        value, added = row.get(name), None
         if value is None or value != value:
-            if name not in MISSING:
-                raise ValueError(f"{name!r} is missing.")
-            terms = MISSING[name]
-        elif name in NUMBERS:
-            value = float(value)
-            if not math.isfinite(value):
-                raise ValueError(f"{name!r} is {value}, not a finite number.")
-            terms = [c * value for c in NUMBERS[name]]
-        elif value in LEVELS[name]:
-            terms = LEVELS[name][value]
-        elif name in OTHERS:
-            terms = OTHERS[name]
+            added, fault = term.get("missing"), "is missing"
+        elif "slope" in term:
+            value, fault = float(value), f"is {value}, not a finite number"
+            if math.isfinite(value):
+                added = [c * value for c in term["slope"]]
         else:
-            raise ValueError(f"{name!r} has the unknown level {value!r}.")
-        found = [eta + term for eta, term in zip(found, terms)]
+            added = term["levels"].get(value, term.get("other"))
+            fault = f"has the unknown level {value!r}"
+        if added is None:
+            raise ValueError(f"{name!r} {fault}.")
+        found = [eta + one for eta, one in zip(found, added)]
     return found
 '''
 MEANS = {
@@ -156,20 +149,13 @@ def to_python(model: Any) -> str:
     True
     """
     form = named_form(model, "to_python")
-    numbers = [column for column in form.columns if not column.levels]
-    levels = [column for column in form.columns if column.levels]
     head = HEAD.format(
         estimator=form.estimator_name,
         columns=len(form.columns),
         result=_result(form),
         conversions="".join(f"# {line}\n" for line in form.conversions),
         intercept=_written(form.intercept.tolist()),
-        numbers=_written({c.name: c.coefficients[:, 0].tolist() for c in numbers}),
-        levels=_written({column.name: _levels(column) for column in levels}),
-        others=_written({c.name: c.unseen.tolist() for c in levels if c.unseen is not None}),
-        missing=_written(
-            {c.name: c.missing.tolist() for c in form.columns if c.missing is not None}
-        ),
+        terms=_written({column.name: _term(column) for column in form.columns}),
     )
     return head + SCORES + _prediction(form)
 
@@ -201,20 +187,26 @@ def _prediction(form: LinearForm) -> str:
     )
 
 
-def _levels(column: InputColumn) -> dict[Any, list[float]]:
-    """Coefficients of every level, the base level included."""
-    by_level = {
-        level.item() if isinstance(level, np.generic) else level: values.tolist()
-        for level, values in column.level_values.items()
-    }
-    strange = [level for level in by_level if not isinstance(level, (str, int, float))]
-    if strange:
-        kind = type(strange[0]).__name__
-        raise ValueError(
-            f"the level {strange[0]!r} of column {column.name!r} is a {kind}, which a plain "
-            "Python module cannot hold; use strings."
-        )
-    return by_level
+def _term(column: InputColumn) -> dict[str, Any]:
+    """Return what a column adds, the base level included."""
+    term: dict[str, Any] = {"slope": column.coefficients[:, 0].tolist()}
+    if column.levels:
+        term = {"levels": {_plain(k): value.tolist() for k, value in column.level_values.items()}}
+        strange = [level for level in term["levels"] if not isinstance(level, str | int | float)]
+        if strange:
+            kind = type(strange[0]).__name__
+            raise ValueError(
+                f"the level {strange[0]!r} of column {column.name!r} is a {kind}, which a plain "
+                "Python module cannot hold; use strings."
+            )
+    for name, value in (("other", column.unseen), ("missing", column.missing)):
+        if value is not None:
+            term[name] = value.tolist()
+    return term
+
+
+def _plain(level: Any) -> Any:
+    return level.item() if isinstance(level, np.generic) else level
 
 
 def _written(value: Any) -> str:
