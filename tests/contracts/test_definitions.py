@@ -10,7 +10,7 @@ NOT_DEFINITIONS = {
     "AbsoluteDifference", "CallableDefinition", "ClassDifference", "Closeness", "Definition",
     "PairwiseDistance", "SameOutcome", "SquaredDifference", "VarianceShare", "is_variance_share",
 }  # fmt: skip
-NOT_PENALTIES = {"Penalty", "SecularPenalty"}
+NOT_PENALTIES = {"Spectrum", "Penalty", "SecularPenalty"}
 ARGUMENTS = {"Combined": (["statistical-parity", "individual"],)}
 DEFINITIONS = [name for name in fairness.__all__ if name not in NOT_DEFINITIONS]
 PENALTIES = [name for name in penalties.__all__ if name not in NOT_PENALTIES]

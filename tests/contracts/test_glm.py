@@ -29,7 +29,7 @@ NAMED = {
     "QuasiPoisson": ["quasi-poisson"],
     "Tweedie": ["tweedie"],
 }
-OTHERS = {"Family", "Gaussian", "RowSums"}
+OTHERS = {"SinglePredictor", "Family", "Gaussian", "RowSums"}
 # Families whose sums over rows are nearly those of a family that the quick tests have, and the
 # one that takes longest.
 RELATIVES = {"efron", "gamma", "negative-binomial", "quasi-binomial", "quasi-poisson", "tweedie"}

@@ -5,7 +5,7 @@ import pytest
 
 from fairridge import families
 
-NOT_FAMILIES = {"Family", "RowSums"}
+NOT_FAMILIES = {"SinglePredictor", "Family", "RowSums"}
 # Every family of the package must be here, with each of its options.
 INSTANCES = {
     "Binomial": [families.Binomial(link) for link in ("logit", "probit", "cloglog")],

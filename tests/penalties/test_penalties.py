@@ -13,7 +13,7 @@ from fairridge.penalties import ElasticNet, Lasso, Radial, Ridge
 from fairridge.search.setup import resolve_penalty
 from fairridge.solvers import spectrum_of
 
-NOT_PENALTIES = {"Penalty", "SecularPenalty"}
+NOT_PENALTIES = {"Spectrum", "Penalty", "SecularPenalty"}
 # Every penalty of the package must be here, with each of its options.
 INSTANCES = {
     "ElasticNet": [ElasticNet(), ElasticNet(0.1), ElasticNet(0.9)],
@@ -159,7 +159,7 @@ def test_short_names_are_known(name, expected):
 
 @pytest.mark.parametrize("penalty", ["l2", None, 3, Ridge, ElasticNet])
 def test_unknown_penalties_are_refused(penalty):
-    with pytest.raises(ValueError, match="use one of 'ridge', 'radial', 'lasso', 'elastic-net'"):
+    with pytest.raises(ValueError, match="There are ridge, radial, lasso, elastic-net"):
         resolve_penalty(penalty)
 
 

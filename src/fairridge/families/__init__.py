@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairridge.families.base import Family
+from fairridge.families.base import Family, SinglePredictor
 from fairridge.families.binomial import Binomial, QuasiBinomial
 from fairridge.families.cox import Cox
 from fairridge.families.gaussian import Gaussian
@@ -24,5 +24,6 @@ __all__ = [
     "QuasiBinomial",
     "QuasiPoisson",
     "RowSums",
+    "SinglePredictor",
     "Tweedie",
 ]

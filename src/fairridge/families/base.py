@@ -193,7 +193,32 @@ def modeled_class(classes: NDArray[Any]) -> Any:
 
 
 class SinglePredictor(Family):
-    """A family given by its unit deviance d(y, η), convex in η."""
+    """A family of numbers given by its unit deviance d(y, η), convex in η: derive your own.
+
+    With equal linear predictors the deviance is least at the mean of the responses, as it is
+    for every likelihood, or quasi-likelihood, of a mean.
+
+    Attributes
+    ----------
+    name : str
+        Short name.
+    link : str
+        How η becomes the mean.
+
+    See Also
+    --------
+    Family : The other facts that a family may state.
+
+    References
+    ----------
+    .. [1] "Extend" in docs/api.md has a family of counts that are at least 1.
+
+    Examples
+    --------
+    >>> from fairridge.families import Gamma, SinglePredictor
+    >>> print(isinstance(Gamma(), SinglePredictor))
+    True
+    """
 
     @abstractmethod
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:

@@ -58,6 +58,11 @@ def check_model(problem: PenalizedProblem, description: Description, solution: S
             "there are no standard errors with more predictor columns than rows, or with more than "
             "500 sparse ones; use fewer columns."
         )
+    if not isinstance(description.penalty, Ridge | Radial) and not description.penalty.l1:
+        raise ValueError(
+            f"penalty={description.penalty.name!r} has no standard errors: they are derived for "
+            "penalty='ridge' and 'radial' only."
+        )
     if not isinstance(description.penalty, Ridge | Radial):
         raise ValueError(
             f"penalty={description.penalty.name!r} selects among sensitive columns, and standard "

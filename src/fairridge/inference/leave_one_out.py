@@ -69,6 +69,8 @@ def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
 
 def _shrinkage(spectrum: Spectrum, penalty: Penalty, lambda_: float) -> Floats:
     """Return F with PᵀSα(λ) = F·Pᵀy, one column per direction of S."""
+    if np.isinf(lambda_):
+        return np.zeros((spectrum.rank, spectrum.rank))
     columns = [
         spectrum.rotate(
             spectrum.original(penalty.coefficients(spectrum, direction, np.array([lambda_])))

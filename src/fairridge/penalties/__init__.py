@@ -6,6 +6,7 @@ from fairridge.penalties.base import Penalty, SecularPenalty
 from fairridge.penalties.elastic_net import ElasticNet, Lasso
 from fairridge.penalties.radial import Radial
 from fairridge.penalties.ridge import Ridge
+from fairridge.solvers import Spectrum
 
 __all__ = [
     "ElasticNet",
@@ -14,4 +15,5 @@ __all__ = [
     "Radial",
     "Ridge",
     "SecularPenalty",
+    "Spectrum",
 ]

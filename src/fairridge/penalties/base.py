@@ -9,11 +9,14 @@ from fairridge.solvers import Spectrum
 
 
 class Penalty(Protocol):
-    """λ·(αᵀKα + 2·l1·‖α‖₁) on the scaled columns of S, for λ ≥ 0.
+    """λ·(αᵀKα + 2·l1·‖α‖₁) on the scaled columns of S, for 0 ≤ λ < ∞.
+
+    No method is called with λ = ∞, where α = 0.
 
     See Also
     --------
     Ridge : The default.
+    Spectrum : The columns of S, as methods get them.
     SecularPenalty : Those with a fast search.
 
     References

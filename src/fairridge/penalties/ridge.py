@@ -45,7 +45,7 @@ class Ridge:
         return np.eye(len(spectrum.scale))
 
     def coefficients(self, spectrum: Spectrum, projection: Floats, lambda_: Floats) -> Floats:
-        """Return α(λ) on the scaled columns, one row per λ; zero at λ = ∞."""
+        """Return α(λ) on the scaled columns, one row per λ."""
         return spectrum.ridge(projection, lambda_)
 
     def ceiling(self, spectrum: Spectrum, projection: Floats) -> float:

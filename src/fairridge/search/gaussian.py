@@ -100,7 +100,13 @@ class RidgeOnSensitive:
     def _alpha(self, lambda_: Floats) -> Floats:
         """Return α(λ) on the original scale, one row per λ."""
         spectrum = self.space.basis.sensitive
-        return spectrum.original(self.penalty.coefficients(spectrum, self._projection, lambda_))
+        standardized = np.zeros((len(lambda_), len(spectrum.scale)))
+        finite = np.isfinite(lambda_)  # without a finite λ, α = 0 whatever the penalty is
+        if finite.any():
+            standardized[finite] = self.penalty.coefficients(
+                spectrum, self._projection, lambda_[finite]
+            )
+        return spectrum.original(standardized)
 
     def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
         """Return the models at several λ."""

@@ -291,6 +291,7 @@ REGRESSION_FAMILIES: dict[str, type[Any]] = {
     for family in map(vars(families).get, families.__all__)
     if isinstance(family, type)
     and issubclass(family, SinglePredictor)
+    and family is not SinglePredictor
     and family.reads == "numbers"
 }
 
@@ -300,8 +301,8 @@ def resolve_regression_family(family: Any) -> Family:
     if isinstance(family, str) and family in REGRESSION_FAMILIES:
         resolved: Family = REGRESSION_FAMILIES[family]()
         return resolved
-    if isinstance(family, tuple(REGRESSION_FAMILIES.values())):
-        return family  # type: ignore[return-value]
+    if isinstance(family, SinglePredictor) and family.reads == "numbers":
+        return family
     hint = {
         "binomial": "; for classes use FairRidgeClassifier, for proportions 'quasi-binomial'",
         "multinomial": "; use FairRidgeClassifier",
@@ -309,6 +310,6 @@ def resolve_regression_family(family: Any) -> Family:
     }.get(str(family), "")
     known = ", ".join(map(repr, REGRESSION_FAMILIES))
     raise ValueError(
-        f"family={family!r} is not known here; use one of {known} or such an object from "
-        f"fairridge.families{hint}."
+        f"family={family!r} is not known here; use one of {known}, an object from "
+        f"fairridge.families or one of a class derived from SinglePredictor{hint}."
     )

@@ -47,14 +47,47 @@ class Spectrum:
     - the fitted values are P diag(l/(l+λ)) c.
 
     Directions of zero variance are left out, which makes every estimate the
-    minimum-norm one.
+    minimum-norm one. A penalty gets the columns of S, centered.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (rank,)
+        l, the nonzero eigenvalues of the scaled ZᵀZ, largest first.
+    vectors : ndarray of shape (k, rank)
+        A, in the scaled columns.
+    scale : ndarray of shape (k,)
+        What the columns were divided by.
+    dependent : tuple of int
+        Columns that are constant, or linear combinations of the others.
+
+    See Also
+    --------
+    Penalty : Its methods get a spectrum and a projection c.
+
+    References
+    ----------
+    .. [1] "Penalties on α" in docs/model.md.
+
+    Examples
+    --------
+    The scaled ZᵀZ is A diag(l) Aᵀ, and Zᵀy is A diag(√l) c:
+
+    >>> import numpy as np
+    >>> from fairridge.penalties import Ridge, Spectrum
+    >>> spectrum = Spectrum(np.array([4.0, 1.0]), np.eye(2), np.ones(2), ())
+    >>> c = np.array([2.0, 3.0])
+    >>> A, l = spectrum.vectors, spectrum.eigenvalues
+    >>> gram, products = A * l @ A.T, A @ (np.sqrt(l) * c)
+    >>> print(np.linalg.solve(gram + 1.0 * np.eye(2), products))
+    [0.8 1.5]
+    >>> print(Ridge().coefficients(spectrum, c, np.array([1.0])))
+    [[0.8 1.5]]
     """
 
-    # l, the nonzero eigenvalues of the scaled ZᵀZ, largest first, of shape (rank,).
     eigenvalues: Floats
-    vectors: Floats  # A, in the scaled columns, of shape (k, rank)
-    scale: Floats  # what the columns were divided by, of shape (k,)
-    dependent: tuple[int, ...]  # columns that are constant, or linear combinations of the others
+    vectors: Floats
+    scale: Floats
+    dependent: tuple[int, ...]
 
     @cached_property
     def rank(self) -> int:
