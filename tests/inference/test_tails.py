@@ -51,28 +51,29 @@ def test_the_largest_numbers_do_not_depend_on_blocks():
 
 
 @pytest.mark.parametrize("certification", ["auto", "held-out"])
-def test_a_heavy_tail_is_not_certified_and_named(certification):
+def test_certificates_of_a_heavy_tail_warn_and_name_it(certification):
     income = np.random.default_rng(1).permutation(pareto(2.2))
     X, y = drawn(income)
     with pytest.warns(BoundWarning, match=NAMED):
         model = regressor(certification=certification).fit(X, y)
     found = model.certificate_
-    assert not found.granted
-    assert found.rows_needed is None
-    assert found.training_bound == 0.0
-    assert model.unfairness_ == pytest.approx(0.0, abs=1e-12)
-    assert "logarithm" in found.reason
+    assert found.granted or found.rows_needed is None
+    assert "logarithm" in found.warning
     assert "logarithm" in found._repr_html_()
     if certification == "auto":
         X["income"] = np.log(income)
-        assert regressor().fit(X, y).certificate_.granted
+        light = regressor().fit(X, y).certificate_
+        assert light.granted
+        assert light.warning is None
 
 
-def test_a_path_grants_what_holds_anyway():
+def test_a_path_warns_once_and_not_of_what_holds_anyway():
     X, y = drawn(np.random.default_rng(1).permutation(pareto(2.2)))
-    with pytest.warns(BoundWarning, match=NAMED):
-        path = regressor().path(X, y, unfairness=[0.05, 0.3, 1.0])
-    assert [one.granted for one in path.certificates] == [False, False, True]
+    with pytest.warns(BoundWarning, match=NAMED) as caught:
+        path = regressor().path(X, y, unfairness=[0.1, 0.3, 1.0])
+    assert len(caught) == 1
+    assert [one.granted for one in path.certificates] == [True] * 3
+    assert [one.warning is None for one in path.certificates] == [False, False, True]
 
 
 @pytest.mark.parametrize("draw", ["normal", "uniform", "poisson", "logistic"])
@@ -80,10 +81,12 @@ def test_light_tails_are_certified(draw):
     for seed in range(5):
         income = getattr(np.random.default_rng(seed), draw)(size=N)
         X, y = drawn(income - income.min(), seed)
-        assert regressor().fit(X, y).certificate_.granted
+        found = regressor().fit(X, y).certificate_
+        assert found.granted
+        assert found.warning is None
 
 
-def test_rows_in_files_are_refused_alike(tmp_path):
+def test_rows_in_files_are_warned_of_alike(tmp_path):
     X, y = drawn(np.random.default_rng(1).permutation(pareto(2.2)))
     label = (y > 0.0).astype(int)
     X.assign(y=label).to_parquet(tmp_path / "rows.parquet")
@@ -95,4 +98,4 @@ def test_rows_in_files_are_refused_alike(tmp_path):
         streamed = FairRidgeClassifier(0.1, **options).fit(source)
     with pytest.warns(BoundWarning, match=NAMED):
         own = FairRidgeClassifier(0.1, sensitive=["income", "sex"], **options).fit(X, label)
-    assert streamed.certificate_.reason == own.certificate_.reason
+    assert streamed.certificate_.warning == own.certificate_.warning

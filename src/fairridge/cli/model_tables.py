@@ -108,12 +108,14 @@ def show_certificate(model: Any) -> None:
     certain = f"with {known.confidence:.4g} confidence, by {known.method}, {known.n_rows:,} rows"
     if not known.granted:
         upper = f"unfairness may be {known.upper:.4g} {certain}"
-        say(f"No certificate: {known.reason or upper}.")
+        say(f"No certificate: {known.warning or upper}.")
         return
     say(f"Certificate: unfairness in the population is at most {known.upper:.4g} {certain}.")
     price = "" if known.price is None else f", which lowers D² in training by {known.price:.4g}"
     fitted = f"For that the model was fitted with the bound {known.training_bound:.4g}{price}."
     say(fitted, style="dim")
+    if known.warning is not None:
+        say(f"It may not hold: {known.warning}.")
 
 
 def announce_penalty(model: Any, path: Any) -> None:

@@ -78,6 +78,7 @@ def certified_solutions(
         each = list(zip(fitted, plain, certificates, strict=True))
     certified = [_with_certificate(*one, problem.null_deviance) for one in each]
     _warn_of_missing(certified)
+    _warn_of_tails(certified)
     return certified
 
 
@@ -91,6 +92,19 @@ def _with_certificate(
     if not solution.choice.met:
         certificate = replace(certificate, granted=False, rows_needed=None)
     return replace(solution, unfairness=certificate.bound, certificate=certificate)
+
+
+def _warn_of_tails(solutions: list[Solution]) -> None:
+    """Warn of bounds that are certified and may not hold."""
+    warned = [solution.certificate for solution in solutions if solution.certificate is not None]
+    for certificate in warned:
+        if certificate.granted and certificate.warning is not None:
+            warn_user(
+                f"the certificate of unfairness={certificate.bound:g} may not hold: "
+                f"{certificate.warning}.",
+                BoundWarning,
+            )
+            return
 
 
 def _warn_of_missing(solutions: list[Solution]) -> None:
@@ -113,8 +127,8 @@ def _warn_of_missing(solutions: list[Solution]) -> None:
 
 def _what_helps(certificate: Certificate) -> str:
     """Say why a bound is not certified, what would help, and which model was fitted."""
-    if certificate.reason is not None:
-        return f"{certificate.reason}. The model is the fit at r = 0"
+    if certificate.warning is not None:
+        return f"{certificate.warning}. The model is the fit at r = 0"
     remedy = (
         "no known sample size suffices; raise the bound"
         if certificate.rows_needed is None

@@ -51,8 +51,8 @@ class Certificate:
     price : float or None
         D² in training (R² of least-squares models) that it costs: what the fit with the bound
         r has more than the one with `training_bound`. None in files of version 0.3.
-    reason : str or None
-        Why it is not granted if that is not for lack of rows.
+    warning : str or None
+        Why it may not hold although it is granted: an attribute with a heavy tail.
 
     See Also
     --------
@@ -84,7 +84,7 @@ class Certificate:
     granted: bool
     rows_needed: int | None
     price: float | None = None
-    reason: str | None = None
+    warning: str | None = None
 
     def _repr_html_(self) -> str:
         enough = "no number suffices" if self.rows_needed is None else f"{self.rows_needed:,}"
@@ -98,7 +98,7 @@ class Certificate:
             ("Found by", self.method),
             ("Rows", f"{self.n_rows:,}"),
             *([] if self.granted else [("Rows needed at r = 0", enough)]),
-            *([] if self.reason is None else [("Reason", self.reason)]),
+            *([] if self.warning is None else [("Warning", self.warning)]),
         ]
         return Table(type(self).__name__, facts=facts).html()
 

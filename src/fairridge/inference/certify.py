@@ -112,10 +112,9 @@ def certify_each(problem: PenalizedProblem, bounds: Floats, confidence: float) -
     n = problem.engine.n_rows
     free = models[-1].share
     shares, upper = _limits(models, confidence)
-    reason = too_heavy(problem.engine, problem.basis.center)
+    warning = too_heavy(problem.engine, problem.basis.center)
     found = [_certificate(float(r), shares, free, upper, confidence, n) for r in bounds]
-    least = upper(float(shares[0]))
-    return found if reason is None else [_refused(one, least, reason) for one in found]
+    return [_with_warning(one, warning) for one in found]
 
 
 def _usable(solutions: list[Solution]) -> list[Fit]:
@@ -171,13 +170,12 @@ def _certificate(
     return Certificate(r, 0.0, confidence, upper(least), "draws", n, False, enough)
 
 
-def _refused(certificate: Certificate, upper: float, reason: str) -> Certificate:
-    """Do not grant a bound that rows cannot show; one of 1 holds anyway."""
-    if certificate.bound == 1.0:
+def _with_warning(certificate: Certificate, warning: str | None) -> Certificate:
+    """Say why a bound may not hold; one of 1 does, and no number of rows helps others."""
+    if warning is None or certificate.bound == 1.0:
         return certificate
-    return replace(
-        certificate, training_bound=0.0, upper=upper, granted=False, rows_needed=None, reason=reason
-    )
+    enough = certificate.rows_needed if certificate.granted else None
+    return replace(certificate, rows_needed=enough, warning=warning)
 
 
 # ---------------------------------------------------------------------- which models
@@ -280,10 +278,8 @@ def held_out_test(
         enough = _enough(scores[0], bound, confidence, n)  # type: ignore[assignment]
     training = float(bound * TESTED[last])
     found = Certificate(bound, training, confidence, limits[last], "held-out", n, granted, enough)
-    reason = too_heavy(held_out, fits[0].basis.center)
-    if reason is not None:
-        found, last = _refused(found, limits[0], reason), 0
-    return solutions[last], solutions[-1], found
+    warning = too_heavy(held_out, fits[0].basis.center)
+    return solutions[last], solutions[-1], _with_warning(found, warning)
 
 
 def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> int | None:

@@ -47,10 +47,11 @@ def _certificate_text(contents: ReportContents, certificate: Certificate) -> str
             f"The bound is certified: with {sure} it holds in the population, too. For that the "
             f"model was fitted with the bound {number(certificate.training_bound)} in training"
             f"{_price_text(certificate)}."
+            + ("" if certificate.warning is None else f" It may not hold: {certificate.warning}.")
         )
-    if certificate.reason is not None:
+    if certificate.warning is not None:
         return (
-            f"The bound is not certified with {sure}: {certificate.reason}. The model is the "
+            f"The bound is not certified with {sure}: {certificate.warning}. The model is the "
             "fairest one."
         )
     rows = (
