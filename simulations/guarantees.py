@@ -1,7 +1,8 @@
 """Promises on populations that they were not made for: how often each is broken, worst first.
 
 A case is a promise, a population, the share of samples in which the promise may be broken, and
-how one sample is judged. Answers that are refused, with a reason, are counted apart.
+how one sample is judged. Answers that are refused, with a reason, are counted apart, and so are
+those with a warning that they may not hold.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
@@ -35,7 +36,7 @@ BEYOND = 3.0
 
 Rng = np.random.Generator
 # Whether a sample breaks the promise; None if it is refused.
-Judged = bool | None
+Judged = bool | Literal["warned"] | None
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Certified:
             return None
         if not model.certificate_.granted:
             return None
-        return self.reached(model) > BOUND
+        return "warned" if model.certificate_.warning else self.reached(model) > BOUND
 
     def rows(self, rng: Rng) -> tuple[Floats, Any, Floats | None]:
         """Draw [S, X], responses and weights of a sample."""
@@ -626,17 +627,21 @@ def repeats(setting: dict[str, Any]) -> int:
 
 
 def sample(seed: int, *, promise: str, population: str) -> list[dict[str, Any]]:
-    """Draw one sample; say whether the promise is broken, or the answer refused."""
+    """Draw one sample; say whether the promise is broken, or refused, or made with a warning."""
     rng = np.random.default_rng([seed, crc32(f"{promise}: {population}".encode())])
-    broken = CASES[promise, population].judge(rng)
-    return [{"broken": bool(broken), "refused": broken is None}]
+    judged = CASES[promise, population].judge(rng)
+    warned = judged == "warned"
+    return [{"broken": bool(judged) and not warned, "refused": judged is None, "warned": warned}]
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return how often each promise is broken, of all samples, the worst first."""
     grouped = frame.groupby(["promise", "population"], sort=False)
     found = grouped.agg(
-        broken=("broken", "mean"), refused=("refused", "mean"), samples=("seed", "nunique")
+        broken=("broken", "mean"),
+        refused=("refused", "mean"),
+        warned=("warned", "mean"),
+        samples=("seed", "nunique"),
     ).reset_index()
     keys = zip(found["promise"], found["population"], strict=True)
     allowed = np.array([CASES[key].allowed for key in keys])

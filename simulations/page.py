@@ -139,6 +139,7 @@ def guarantees_table(table: pd.DataFrame) -> pd.DataFrame:
             "may fail": [f"{100 * value:g} %" for value in table["allowed"]],
             "fails": [f"**{v}**" if bad else v for v, bad in zip(measured, beyond, strict=True)],
             "refused": percent(table["refused"]),
+            "warned": percent(table["warned"]),
             "samples": table["samples"],
         }
     )
@@ -439,13 +440,13 @@ TEXTS = {
     "guarantees": (
         "Every promise on populations that it was not made for, the worst first. A certificate "
         f"(r = {guarantees.BOUND}, δ = {100 * (1 - guarantees.CONFIDENCE):.0f} %) fails if it is "
-        "granted and the model exceeds r in the population, an interval if it misses the truth, a "
-        "test if it finds what is not there, `MeanGap` if it passes at its boundary, a monitor if "
-        "it raises an alarm. Shares are of all samples, those that are refused included: no "
-        "certificate or interval is given, with the reason. ± is the Monte Carlo error of a "
-        "promise that just holds, and what is beyond three of them is in bold. Of dependent rows "
-        "nothing is promised, and nothing warns of them: [limits]"
-        "(limits.md#training-is-not-the-population) has the list of such populations."
+        "granted without a warning of heavy tails and the model exceeds r in the population, an "
+        "interval if it misses the truth, a test if it finds what is not there, `MeanGap` if it "
+        "passes at its boundary, a monitor if it raises an alarm. Shares are of all samples; "
+        "those refused have no answer but a reason. ± is the Monte Carlo error of a promise that "
+        "just holds, and what is beyond three of them is in bold. Of dependent rows nothing is "
+        "promised, and nothing warns of them "
+        "([such populations](limits.md#training-is-not-the-population))."
     ),
     "coverage": (
         f"Intervals of nominally 95 % at r = {coverage.BOUND} and n = 1000, for the same model "
