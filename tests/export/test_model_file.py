@@ -144,6 +144,14 @@ def test_labels_keep_value_and_type(labels, workers, reloaded):
     assert again.predict(workers.X).tolist() == model.predict(workers.X).tolist()
 
 
+def test_numbers_that_are_names_may_be_negative(workers, reloaded):
+    numbers = workers.X[["skill", "hours", "age"]].to_numpy()
+    y = np.where(workers.y["binomial"] == "yes", 1, -1)
+    model = FairRidgeClassifier(0.2, sensitive=-1, positive=-1).fit(numbers, y)
+    assert_same_model(reloaded(model), model, numbers)
+    assert reloaded(model).positive == -1
+
+
 def test_all_kinds_of_input_survive(workers, reloaded):
     y = workers.y["gaussian"].to_numpy()
     numbers = workers.X[["age", "skill", "hours"]].to_numpy()
@@ -304,6 +312,7 @@ def test_other_formats_and_classes_are_named(fitted, path):
         {"array": "O8", "shape": "x", "values": []},
         {"array": "datetime64[s]", "shape": [1], "values": [1]},
         {"array": "float64", "shape": [1], "values": ["1.0"]},
+        {"array": "float64", "shape": [1, 3], "values": [1.0, 2.0, 3.0]},
         {"array": "str", "shape": [1], "values": [{"dict": {}}]},
         {"array": "float64"},
         {"array": "int8", "shape": [1], "values": [10**30]},
@@ -450,6 +459,13 @@ PREDICTED = {
     "classifier": ["no", "yes", "yes", "yes", "yes"],
     "survival": [-0.82268940558, -0.16107979411, -0.11350582526, -0.04693753984, -0.46049962430],
 }
+
+
+def test_ways_to_certify_that_are_gone_load_as_auto(workers, path):
+    model = FairRidgeRegressor(0.5, sensitive=["sex"], confidence=0.8)
+    fairridge.save(model.fit(workers.X, workers.y["gaussian"]), path)
+    rewrite(path, lambda document: document["parameters"].update(certification="draws"))
+    assert fairridge.load(path).certification == "auto"
 
 
 @pytest.mark.parametrize("version", ["0.2.0", "0.3.0"])

@@ -159,14 +159,16 @@ def _object(value: Any, where: str) -> dict[str, Any]:
 
 
 def _decode_array(value: dict[str, Any]) -> Any:
-    items = np.array(decode(value["values"]), dtype=object).reshape(tuple(value["shape"]))
+    items, shape = np.array(decode(value["values"]), dtype=object), tuple(value["shape"])
+    if items.size and items.shape != shape:
+        raise ValueError("an array has another shape than it says.")
     kind = np.dtype(str(value["array"]))
     if kind.kind not in KINDS or (kind.kind == "U" and kind.itemsize):
         raise ValueError(f"an array cannot be of type {value['array']!r}.")
     types: Any = {"O": str | int | float | None, "U": str}.get(kind.kind, int | float)
     if not all(isinstance(item, types) for item in items.flat):
         raise ValueError(f"an array of type {value['array']!r} holds something else.")
-    return items.astype(kind)
+    return items.astype(kind).reshape(shape)
 
 
 def _decode_object(value: dict[str, Any]) -> Any:

@@ -32,6 +32,8 @@ ADDED: dict[str, Any] = {
     "_profiles": (), "_text_styles": (), "_offsets": (), "sign_flips_": {"dict": {}},
 }  # fmt: skip
 ADDED_PARAMETERS = ("base", "certification", "random_state")
+# Ways to certify that files of earlier versions name; "auto" has their place.
+GONE_CERTIFICATIONS = ("closed-form", "draws")
 # What reading a file that is not what it says can lead to.
 DAMAGES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -146,6 +148,8 @@ def model_of(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
     for key in known:
         if key not in parameters and key not in ADDED_PARAMETERS:
             raise ValueError(f"{key!r} is missing.")
+    if parameters.get("certification") in GONE_CERTIFICATIONS:
+        parameters = parameters | {"certification": "auto"}
     added = {key: value for key, value in ADDED.items() if key in types}
     for key, value in {**added, **parameters, **learned, **LEFT_OUT}.items():
         setattr(model, key, _decoded(key, value, number=key in learned))

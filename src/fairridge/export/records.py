@@ -290,6 +290,8 @@ PARAMETERS: dict[str, Any] = {
     "penalty": Annotated[Any, lambda value, facts: bool(resolve_penalty(value).name)],
     "family": Annotated[Any, lambda value, facts: bool(resolve_regression_family(value).name)],
 }
+# Parameters whose numbers are names: positions of columns, or labels.
+NAMES = ("base", "controls", "positive", "sensitive")
 # What a fit learns, by the attribute that marks the models that do.
 LEARNED: dict[str, dict[str, Any]] = {
     "fit": {
@@ -385,7 +387,8 @@ def require_sound(model: Any) -> None:
     for name, value in model.get_params(deep=False).items():
         whole = isinstance(value, float) and value.is_integer()
         given = {name: int(value) if whole else value}
-        _require(name, Annotated[hints[name], _is_parameter], given, facts)
+        hint = hints[name] if name in NAMES else Annotated[hints[name], _is_quantity]
+        _require(name, hint, given, facts)
     try:
         if model.sensitive_map is not None and model._fitted.traits.needs_sensitive:
             raise ValueError("predictions need S, and its map is not in the file.")
@@ -399,8 +402,8 @@ def require_sound(model: Any) -> None:
         raise ValueError("'feature_names_in_' must be there if columns have names.")
 
 
-def _is_parameter(value: Any, facts: ModelFacts) -> bool:
-    """Whether numbers of a parameter are at least 0, as all are."""
+def _is_quantity(value: Any, facts: ModelFacts) -> bool:
+    """Whether numbers of a parameter are at least 0, as all quantities are."""
     inside = value.values() if isinstance(value, dict) else [value]
     return all(x >= 0 for x in inside if is_number(x))
 
