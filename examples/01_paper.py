@@ -23,12 +23,8 @@ for name, bounded, unbounded in zip(model.sensitive_names_, model.alpha_, free.a
     print(f"{name:>24}: {unbounded:7.4f} without a bound, {bounded:7.4f} with it")
 
 # %%
-# What the bound does to the predictions:
-import matplotlib.pyplot as plt
+# All bounds at once, and what they cost:
+import numpy as np
 
-figure, axes = plt.subplots()
-share = crime.X["racepctblack"]
-for name, fitted in {"no bound": free, "r = 0.05": model}.items():
-    axes.plot(share, fitted.predict(crime.X), ".", markersize=3, alpha=0.5, label=name)
-axes.set(xlabel="share of Black residents", ylabel="predicted crime rate")
-axes.legend()
+path = model.path(crime.X, crime.y, unfairness=np.linspace(0, 0.9, 91))
+path.plot("accuracy")

@@ -1,7 +1,7 @@
 """Scoring without S, given accepted reasons.
 
-The usual lawful design in hiring: sex is not used to score, and the job family may explain
-differences. The bound is on what sex explains of the scores beyond the job family.
+Sex is not used to score, and the job family may explain differences: the bound is on what sex
+explains of the scores beyond the job family. Which reasons are accepted is a legal question.
 """
 
 # %%
