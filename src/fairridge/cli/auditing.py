@@ -29,9 +29,9 @@ from fairridge.cli.options import (
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import (
+    columns_beside,
     linear_predictors,
     load_model,
-    read_as_at_fit,
     scored_columns,
 )
 from fairridge.cli.streams import is_stream, read_training
@@ -265,10 +265,7 @@ def _exposure(model: Any, source: Source, given: dict[str, str | None]) -> Any:
     """
     from fairridge.data import exposure_of, joined_offsets, read_offset, require_offsets
 
-    named = {
-        role: None if name is None else read_as_at_fit(model, source, [name]).column(name)
-        for role, name in given.items()
-    }
+    named = dict.fromkeys(given) | columns_beside(model, source, given)
     shift = joined_offsets(model.family_.link, **named)
     require_offsets(model._fitted.offsets, shift, type(model).__name__)
     return exposure_of(model.family_.link, read_offset(shift, source.table.num_rows))

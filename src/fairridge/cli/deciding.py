@@ -28,7 +28,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import check_place
 from fairridge.cli.parameters import Parameters, Settings
-from fairridge.cli.predicting import load_model, model_rows
+from fairridge.cli.predicting import columns_beside, load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, note, progress, say, show
 from fairridge.cli.training_data import Data, make_model, read_data, remember
@@ -158,13 +158,12 @@ def monitor(
         source = read(data, separator, kinds_of_model(fitted).as_text)
         X, attributes = model_rows(fitted, source)
         y = _observed(fitted, source, response)
-        numbers = _numbers(
-            fitted, source, {"sample_weight": weight, "offset": offset, "exposure": exposure}
-        )
+        given = {"sample_weight": weight, "offset": offset, "exposure": exposure}
+        beside = columns_beside(fitted, source, given)
         # Another run may add its rows to the same state.
         with updating(state, lambda: note(f"waiting for another run that updates {state}")):
             watch = _watch(fitted, state, asked)
-            seen = watch.update(X, **attributes, y=y, **numbers)
+            seen = watch.update(X, **attributes, y=y, **beside)
             watch.save(state)
     known = {
         "watches": watch.watches,
@@ -218,17 +217,6 @@ def _observed(model: Any, source: Source, response: str | None) -> Any:
     kinds, csv = kinds_of_model(model), source.is_csv
     found = typed(source.table.select([response]), [response], kinds, dates=False, csv=csv)
     return [known.get(str(label), label) for label in found.table.column(response).to_pylist()]
-
-
-def _numbers(model: Any, source: Source, columns: dict[str, str | None]) -> dict[str, Any]:
-    """Return columns of weights, offsets and exposures, read as at fit, by argument."""
-    named = {argument: name for argument, name in columns.items() if name is not None}
-    for argument, name in named.items():
-        check_columns([name], source, f"--{argument.removeprefix('sample_')}")
-    chosen = list(dict.fromkeys(named.values()))
-    kinds, csv = kinds_of_model(model), source.is_csv
-    table = typed(source.table.select(chosen), chosen, kinds, csv=csv).table
-    return {argument: table.column(name) for argument, name in named.items()}
 
 
 def _watch(model: Any, state: str, asked: Settings) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import is_text, kinds_of_model, typed
+from fairridge.cli.column_types import is_text, kinds_of_model
 from fairridge.cli.errors import BadInputError, refusals
-from fairridge.cli.inputs import Source, check_columns, read
+from fairridge.cli.inputs import Source, read
 from fairridge.cli.options import (
     OF_MODEL,
     ROWS,
@@ -26,7 +26,7 @@ from fairridge.cli.options import (
 )
 from fairridge.cli.outputs import arrow, check_place, write, write_rows
 from fairridge.cli.parameters import Parameters, Settings, member
-from fairridge.cli.predicting import input_columns, load_model
+from fairridge.cli.predicting import columns_beside, input_columns, load_model
 from fairridge.cli.terminal import Result, note, progress, say
 from fairridge.outputs import writing
 
@@ -205,15 +205,6 @@ def _rows(
             flag = EXPORTED.names[role]
             raise BadInputError(f"{flag} is a column of rows: name their file with --data FILE.")
         return {}
-    kinds = kinds_of_model(model)
-    source = read(data, separator, kinds.as_text)
+    source = read(data, separator, kinds_of_model(model).as_text)
     X, S = input_columns(model, source)
-    for role, name in columns.items():
-        check_columns([name], source, EXPORTED.names[role])
-    names = list(dict.fromkeys(columns.values()))
-    table = typed(source.table.select(names), names, kinds, csv=source.is_csv).table
-    return {
-        "X": X,
-        "sensitive_features": S,
-        **{role: table.column(name) for role, name in columns.items()},
-    }
+    return {"X": X, "sensitive_features": S, **columns_beside(model, source, columns)}

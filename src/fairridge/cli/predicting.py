@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -184,10 +185,14 @@ def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[A
     return X, S if S.num_columns else None
 
 
-def _require_rates(model: Any) -> None:
-    from fairridge.data import require_log_link
-
-    require_log_link(model.family_.link)
+def columns_beside(model: Any, source: Source, given: Mapping[str, str | None]) -> dict[str, Any]:
+    """Return responses, weights, offsets and exposures, read as at fit, by argument."""
+    named = {argument: name for argument, name in given.items() if name is not None}
+    for argument, name in named.items():
+        flag = "response" if argument == "y" else argument.removeprefix("sample_")
+        check_columns([name], source, f"--{flag}")
+    table = read_as_at_fit(model, source, list(dict.fromkeys(named.values())), quiet=True)
+    return {argument: table.column(name) for argument, name in named.items()}
 
 
 def read_as_at_fit(
@@ -204,9 +209,11 @@ def read_as_at_fit(
 
 def _typed(predictor: Any, source: Source, *, quiet: bool = False, strict: bool = True) -> Any:
     """Return the columns that predictions read, the offset and the exposure."""
+    from fairridge.data import require_log_link
+
     inputs = [name for part in predictor.inputs for name in part]
     if predictor.exposure is not None:
-        _require_rates(predictor.model)
+        require_log_link(predictor.model.family_.link)
     for role, name in predictor.offsets.items():
         check_columns([name], source, f"--{role}")
         if name in inputs:
