@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from fairridge.arguments import check_number
@@ -243,36 +244,29 @@ def _predictors(source: Source, columns: Columns, taken: Mapping[str, str]) -> t
 def _complete(
     source: Source, used: list[str], drop_missing: bool, kept: Sequence[str]
 ) -> tuple[Any, tuple[str, ...]]:
-    """Return the columns in use, without missing values but in some, and what that cost."""
+    """Return the columns in use, without missing values but in those kept, and what that cost."""
     import pyarrow.compute as pc
 
     table = source.table.select(used)
-    keep, lacking = None, {}
-    for name in used:
-        column = table.column(name)
-        if column.null_count == len(column):
+    gone = {name: pc.is_null(table.column(name), nan_is_null=True) for name in used}
+    missing = {name: pc.sum(rows).as_py() for name, rows in gone.items() if pc.any(rows).as_py()}
+    for name, count in missing.items():
+        if count == table.num_rows:
             raise BadInputError(f"column {name!r} is empty; leave it out: --drop {name}.")
-        if name in kept and not drop_missing:
-            continue
-        gone = pc.is_null(column, nan_is_null=True)
-        missing = pc.sum(gone).as_py()
-        if missing:
-            lacking[name] = missing
-        here = pc.invert(gone)
-        keep = here if keep is None else pc.and_(keep, here)
-    if lacking and not drop_missing:
+    if drop_missing and missing:
+        complete = table.filter(pc.invert(reduce(pc.or_, (gone[name] for name in missing))))
+        if complete.num_rows == 0:
+            raise BadInputError(f"every row of {source.name} has a missing value.")
+        lost = table.num_rows - complete.num_rows
+        return complete, (f"Left out {lost:,} rows with missing values.",)
+    refused = {name: count for name, count in missing.items() if name not in kept}
+    if refused:
         raise BadInputError(
-            f"{missing_values(lacking)} Learn from them with --missing level, leave columns out "
-            f"with --drop {','.join(lacking)}, or rows with --drop-missing (which can drop more "
+            f"{missing_values(refused)} Learn from them with --missing level, leave columns out "
+            f"with --drop {','.join(refused)}, or rows with --drop-missing (which can drop more "
             "people of one group)."
         )
-    if not drop_missing:
-        return table, ()
-    complete = table.filter(keep)
-    if complete.num_rows == 0:
-        raise BadInputError(f"every row of {source.name} has a missing value.")
-    lost = table.num_rows - complete.num_rows
-    return complete, (f"Left out {lost:,} rows with missing values.",) if lost else ()
+    return table, ()
 
 
 def _encoded_columns(X: Any, settings: Settings, roles: ColumnRoles, weight: Any) -> int:
