@@ -77,15 +77,7 @@ KNOWN: dict[str, type[Any]] = {
 
 
 def encode(value: Any, where: str) -> Any:
-    """Return what JSON can write.
-
-    Parameters
-    ----------
-    value : object
-        What to encode.
-    where : str
-        What it is, for the message if it cannot be saved.
-    """
+    """Return what JSON can write; `where` says what it is, if it cannot be saved."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, np.generic):

@@ -31,27 +31,13 @@ WITH_PRODUCTS = ("Monitor", "attribution", "proxies", "save", "to_sql")
 
 @dataclass(frozen=True, eq=False)
 class InputColumn:
-    """One column of the input, with its part of the coefficients.
+    """One column of the input, with its part of the coefficients."""
 
-    Attributes
-    ----------
-    encoding : NumericColumn, FilledColumn or CategoricalColumn
-        Its name, and its levels.
-    sensitive : bool
-        Whether it belongs to S.
-    encoded : slice
-        Its encoded columns.
-    coefficients : ndarray of shape (m, k)
-        Those of its encoded columns.
-    unknown : {"error", "base", "mean"}
-        What an unseen level does.
-    """
-
-    encoding: ColumnEncoding
-    sensitive: bool
-    encoded: slice
-    coefficients: Floats
-    unknown: Unknown
+    encoding: ColumnEncoding  # its name, and its levels
+    sensitive: bool  # whether it belongs to S
+    encoded: slice  # its encoded columns
+    coefficients: Floats  # those of its encoded columns, of shape (m, k)
+    unknown: Unknown  # what an unseen level does
 
     @property
     def name(self) -> str:
@@ -101,45 +87,20 @@ class InputColumn:
 
 @dataclass(frozen=True)
 class LinearForm:
-    """η = intercept + Z·coefficients in the encoded columns Z = [S, X].
+    """η = intercept + Z·coefficients in the encoded columns Z = [S, X]."""
 
-    Attributes
-    ----------
-    estimator_name : str
-        Class of the model, for messages.
-    design : Design
-        The columns, without feature maps.
-    coefficients : ndarray of shape (m, q+p)
-        Raw coefficients, one row per linear predictor.
-    intercept : ndarray of shape (m,)
-        Raw intercepts.
-    training : TrainingColumns
-        Moments of all training columns, including those of S if S is left out.
-    family : Family
-        Links η to the mean.
-    unknown : {"error", "base", "mean"}
-        What an unseen level does.
-    classes : ndarray or None
-        Labels of classifiers by code: of two the modeled one is last.
-    backend : object
-        The frame library of the training data.
-    offsets : tuple of str
-        Which of "offset" and "exposure" the training rows came with.
-    text_styles : tuple of TextStyle
-        How columns were written in the file of the fit.
-    """
-
-    estimator_name: str
-    design: Design
-    coefficients: Floats
-    intercept: Floats
+    estimator_name: str  # class of the model, for messages
+    design: Design  # the columns, without feature maps
+    coefficients: Floats  # raw, one row per linear predictor, of shape (m, q+p)
+    intercept: Floats  # raw, of shape (m,)
+    # Moments of all training columns, including those of S if S is left out.
     training: TrainingColumns
-    family: Any
-    unknown: Unknown
-    classes: NDArray[Any] | None
-    backend: Any = None
-    offsets: tuple[str, ...] = ()
-    text_styles: tuple[TextStyle, ...] = ()
+    family: Any  # links η to the mean
+    unknown: Unknown  # what an unseen level does
+    classes: NDArray[Any] | None  # labels of classifiers by code: of two the modeled one is last
+    backend: Any = None  # the frame library of the training data
+    offsets: tuple[str, ...] = ()  # which of "offset" and "exposure" training rows came with
+    text_styles: tuple[TextStyle, ...] = ()  # how columns were written in the file of the fit
 
     @property
     def conversions(self) -> tuple[str, ...]:

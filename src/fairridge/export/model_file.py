@@ -90,16 +90,7 @@ def header(owner: str, fingerprint: str) -> dict[str, Any]:
 
 
 def read_document(path: Any, read: Callable[[dict[str, Any]], Any]) -> Any:
-    """Return what a function makes of the document in a file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    read : callable
-        Whatever it raises because of what is in the document becomes one error that names the
-        file.
-    """
+    """Return what a function makes of the document in a file; any fault is one error."""
     text = Path(path).read_bytes()
     try:
         document = json.loads(text.decode("utf-8"), parse_constant=_refuse)

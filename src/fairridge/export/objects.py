@@ -31,24 +31,7 @@ SPLITTERS = "sklearn.model_selection._split."
 
 
 def write_objects(objects: Any, path: Any, learners: str, ending: str = "") -> dict[str, Any]:
-    """Write objects beside a model file.
-
-    Parameters
-    ----------
-    objects : object
-        What JSON cannot hold.
-    path : str or path-like
-        The JSON file; the objects go into a file of the same name with further endings.
-    learners : {"skops", "joblib"}
-        Their format, which is the last ending.
-    ending : str
-        What stands before it.
-
-    Returns
-    -------
-    dict
-        What the JSON says of the file, for `read_objects`.
-    """
+    """Write objects beside a JSON file; return what that says of them, for `read_objects`."""
     content, beside = _dumped(objects, learners), f"{os.fspath(path)}{ending}.{learners}"
     with writing(beside) as file:
         file.write(content)

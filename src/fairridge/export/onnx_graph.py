@@ -108,19 +108,7 @@ def completed(
     exposure: str | None,
     version: int = ML_OPSET,
 ) -> Any:
-    """Add a linear model to a graph, and return the ONNX model.
-
-    Parameters
-    ----------
-    graph : Graph
-        What makes columns of the inputs; empty if these are the columns.
-    form : LinearForm
-        The linear model.
-    offset, exposure : str, optional
-        As in `to_onnx`.
-    version : int
-        Version of ai.onnx.ml.
-    """
+    """Add a linear model to a graph that makes its columns, or to an empty one."""
     onnx = graph.onnx
     eta = _linear_predictor(graph, form, offset, exposure)
     outputs = _outputs(graph, form, eta)

@@ -372,13 +372,7 @@ def learned_by(kind: Any) -> dict[str, Any]:
 
 
 def require_sound(model: Any) -> None:
-    """Raise a ValueError that names the first field that is not as declared.
-
-    Parameters
-    ----------
-    model : estimator
-        With the parameters and learned attributes of a file.
-    """
+    """Raise a ValueError that names the first field of a model that is not as declared."""
     facts, learned = ModelFacts(model), learned_by(model)
     values = vars(model)
     # All other types refer to the columns, and the kind of model to sound parameters.

@@ -22,18 +22,7 @@ KINDS = ("learners", "proxies", "maps")
 
 
 def stack_document(model: Any, path: Any, learners: str) -> dict[str, Any]:
-    """Write the learners of a fitted stacked model, and return what JSON keeps of it.
-
-    Parameters
-    ----------
-    model : FairStacking
-        The model.
-    path : str or path-like
-        The JSON file; the learners go beside it, into a file of the same name with the ending
-        of their format.
-    learners : {"skops", "joblib"}
-        Their format.
-    """
+    """Write the learners beside the JSON file, and return what JSON keeps of a stacked model."""
     features: Features = model._features
     parameters = model.get_params(deep=False)
     objects = {name: parameters.pop(name) for name in OBJECTS}
