@@ -90,7 +90,7 @@ def test_monitors_watch_rates(claims):
     for model, _, given in both_ways(claims, definition="mean-parity"):
         monitor = Monitor(model, 0.01)
         states.append(monitor.update(X, **given))
-        states[-1] = (states[-1].wealth, monitor._purse.log_wealth)
+        states[-1] = (states[-1].wealth, monitor._processes[0].log_wealth)
     np.testing.assert_allclose(*states, rtol=1e-9)
     exposed = Monitor(both_ways(claims, definition="mean-parity")[0][0])
     assert exposed.watches == "share of the variance of the predicted rates due to s"

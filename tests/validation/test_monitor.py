@@ -81,6 +81,8 @@ def test_states_of_earlier_versions_go_on_in_the_order_of_their_rows(model, tmp_
     before.save(tmp_path / "state.json")
     text = json.loads((tmp_path / "state.json").read_text())
     del text["shuffle"]
+    (process,) = text.pop("processes")
+    text |= {"format": 3, **process}
     (tmp_path / "state.json").write_text(json.dumps(text | {"checksum": checksum(text)}))
     after = Monitor.load(tmp_path / "state.json", model)
     assert not after.shuffle
@@ -159,7 +161,7 @@ def test_which_models_can_be_watched():
 def test_states_of_earlier_versions_are_refused(model, tmp_path):
     path = tmp_path / "state.json"
     Monitor(model).save(path)
-    path.write_text(path.read_text().replace('"format": 4, ', ""))
+    path.write_text(path.read_text().replace('"format": 5, ', ""))
     with pytest.raises(ValueError, match=r"another version of fairridge.*begin another state"):
         Monitor.load(path, model)
 
@@ -290,8 +292,8 @@ def test_several_scores_are_watched_together(definition, n_classes):
     monitor, strict = Monitor(model, 0.1), Monitor(model, 0.01)
     assert not monitor.update(Z, y=y).alarm
     assert strict.update(Z, y=y).alarm
-    purse, columns = monitor._purse, monitor._columns
-    there, covariance = directions(purse, columns), purse.products[0] / purse.counts[0]
+    process, columns = monitor._processes[0], monitor._streams[0].columns
+    there, covariance = directions(process, columns), process.products[0] / process.counts[0]
     root = np.einsum("ai,ij,aj->", there.h[0], covariance, there.f[0])
     assert root**2 == pytest.approx(of_classes(model, Z, y, definition), rel=0.05)
 
@@ -306,7 +308,7 @@ def test_probabilities_of_several_classes_have_exact_guarantees():
     other = LogisticRegression().fit(X[["x"]], y)
     monitors = [Monitor(model), Monitor(other, 0.02, X=X[["x"]], sensitive_features=X[["s"]])]
     for monitor, given in zip(monitors, [(X,), (X[["x"]], X[["s"]])], strict=True):
-        assert monitor._columns.limited
+        assert monitor._streams[0].columns.limited
         state = monitor.update(*given)
         assert state.n_surprises == 0
         assert state.alarm == (monitor is monitors[1])
@@ -428,8 +430,8 @@ def test_the_expectation_of_a_bet_is_known():
     assert chance[which].prod(axis=1) @ gains == pytest.approx(expected, rel=1e-10)
     # ... and no sample loses more than the limit by which stakes are chosen.
     columns = StreamColumns(0, (slice(0, 1),), np.ones(2))
-    purse = EProcess.new(2)
-    assert -gains.min() <= LARGEST_LOSS * _largest_losses(purse, columns, there, 0.09)[0]
+    process = EProcess.new(2)
+    assert -gains.min() <= LARGEST_LOSS * _largest_losses(process, columns, there, 0.09)[0]
 
 
 def test_what_is_set_aside_is_spent_once():
@@ -524,7 +526,7 @@ def test_classifiers_have_exact_guarantees():
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y > 0)
     monitor = Monitor(plain, 0.9, X=X, sensitive_features=S)
     assert monitor.watches == f"{OF_PROBABILITIES} due to sex"
-    assert monitor._columns.limited
+    assert monitor._streams[0].columns.limited
     new, groups, _ = named_rows(3000, 5)
     assert not monitor.update(new, groups).alarm
     strict = Monitor(plain, 0.001, X=X, sensitive_features=S)
@@ -565,3 +567,64 @@ def test_what_other_models_need():
         monitor.update(X, S.assign(sex="d"))
     with pytest.raises(TypeError, match="no linear predictor that an offset"):
         monitor.update(X, S, offset=y)
+
+
+@pytest.fixture(scope="module")
+def of_attributes():
+    """A model with a bound for each of two attributes, and new rows that differ in one of them."""
+
+    def people(n, seed, shift=0.0):
+        rng = np.random.default_rng(seed)
+        s, t = (rng.random((2, n)) < 0.4).astype(float)
+        x = rng.normal(size=n) + 0.6 * s + shift * t
+        frame = pd.DataFrame({"s": s, "t": t, "x": x})
+        return frame, x + s + rng.normal(size=n)
+
+    X, y = people(4000, 0)
+    model = FairRidgeRegressor(
+        {"s": 0.05, "t": 0.02}, sensitive=["s", "t"], definition="mean-parity"
+    )
+    return model.fit(X, y), people
+
+
+def test_bounds_of_attributes_are_watched_together(of_attributes):
+    model, people = of_attributes
+    same, other = Monitor(model, shuffle=False), Monitor(model, shuffle=False)
+    assert same.unfairness == {"s": 0.05, "t": 0.02}
+    assert same.watches == (
+        "share of the variance of the predictions due to s; "
+        "share of the variance of the predictions due to t"
+    )
+    X, shifted = people(8000, 1)[0], people(8000, 2, shift=1.5)[0]
+    assert not same.update(X).alarm
+    assert other.update(shifted).alarm
+    # Each process has the wealth of a monitor of its attribute alone, and half of the stake.
+    alone = max(process.log_wealth - np.log(2.0) for process in other._processes)
+    assert other.state.wealth == pytest.approx(np.exp(alone))
+
+
+def test_each_bound_is_watched_on_the_columns_of_its_attribute(of_attributes):
+    """The sums that a bound has learned are those of its attribute and the predictions."""
+    model, people = of_attributes
+    X = people(64 * 40, 3)[0]
+    both = Monitor(model, shuffle=False)
+    both.update(X)
+    for name, process in zip(("s", "t"), both._processes, strict=True):
+        # Bets sum products about the mean of their own eight rows.
+        blocks = np.column_stack([X[name], model.predict(X)]).reshape(-1, 8, 2)
+        apart = (blocks - blocks.mean(axis=1, keepdims=True)).reshape(-1, 2)
+        expected = np.corrcoef(apart.T)[0, 1]
+        sums = process.products[0]
+        assert sums[0, 1] / np.sqrt(sums[0, 0] * sums[1, 1]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_state_of_several_bounds_goes_on_where_it_stopped(of_attributes, tmp_path):
+    model, people = of_attributes
+    X, path = people(900, 4)[0], tmp_path / "state.json"
+    whole, parts = Monitor(model, shuffle=False), Monitor(model, shuffle=False)
+    expected = whole.update(X)
+    parts.update(X[:300])
+    parts.save(path)
+    again = Monitor.load(path, model)
+    assert again.update(X[300:]).wealth == pytest.approx(expected.wealth, rel=1e-9)
+    assert again.unfairness == whole.unfairness

@@ -152,6 +152,8 @@ def monitor(
     separator: Separator = None,
 ) -> Result:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
+    from fairridge.estimators._model import bound_text
+
     check_place(state, data, model)
     fitted = load_model(model)
     with progress("reading and watching"):
@@ -179,7 +181,7 @@ def monitor(
     title = f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}"
     pairs = (
         ("Watched", watch.watches),
-        ("Bound", f"{watch.unfairness:g}"),
+        ("Bound", bound_text(watch.unfairness)),
         ("Rows in this batch", f"{X.num_rows:,}"),
         ("Rows seen", f"{seen.n_rows:,}"),
         ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
@@ -222,6 +224,7 @@ def _observed(model: Any, source: Source, response: str | None) -> Any:
 def _watch(model: Any, state: str, asked: Settings) -> Any:
     """Return the monitor that a file keeps, or a new one if there is no such file."""
     from fairridge import Monitor
+    from fairridge.estimators._model import bound_text
 
     with refusals():
         if not os.path.exists(state) or os.path.getsize(state) == 0:
@@ -233,8 +236,8 @@ def _watch(model: Any, state: str, asked: Settings) -> Any:
         flag, known = WATCHED.settings[name].flag, getattr(watch, name)
         if asked[name] != known:
             raise BadInputError(
-                f"{state} was begun with {flag} {known:g}; leave {flag} out, or begin another "
-                "state."
+                f"{state} was begun with {flag} {bound_text(known)}; leave {flag} out, or begin "
+                "another state."
             )
     return watch
 

@@ -172,13 +172,13 @@ class Directions:
 
 
 def add_rows(
-    purse: EProcess, columns: StreamColumns, r: float, values: Floats, weight: Floats
+    process: EProcess, columns: StreamColumns, r: float, values: Floats, weight: Floats
 ) -> EProcess:
     """Look at more rows, in their order.
 
     Parameters
     ----------
-    purse : EProcess
+    process : EProcess
         What was there before.
     columns : StreamColumns
         What the columns are.
@@ -189,68 +189,70 @@ def add_rows(
     weight : ndarray of shape (n,)
         Positive weights.
     """
-    weighted = purse.weighted or bool((weight != 1.0).any())
-    purse = replace(purse, weighted=weighted)
+    weighted = process.weighted or bool((weight != 1.0).any())
+    process = replace(process, weighted=weighted)
     ones = np.column_stack([np.ones(len(values)), values])
     place = 0
     while place < len(ones):
-        last = place + BETS_PER_LOOK * BET_ROWS - _held(purse)
-        purse = _with_waiting(purse, ones[place:last], weight[place:last])
-        if _held(purse) == BETS_PER_LOOK * BET_ROWS:
-            purse = _look(purse, columns, r)
+        last = place + BETS_PER_LOOK * BET_ROWS - _held(process)
+        process = _with_waiting(process, ones[place:last], weight[place:last])
+        if _held(process) == BETS_PER_LOOK * BET_ROWS:
+            process = _look(process, columns, r)
         place = last
-    return purse
+    return process
 
 
-def _held(purse: EProcess) -> int:
+def _held(process: EProcess) -> int:
     """Return the number of rows that wait."""
-    return BET_ROWS * (len(purse.waiting) - 1) + purse.size
+    return BET_ROWS * (len(process.waiting) - 1) + process.size
 
 
-def _with_waiting(purse: EProcess, ones: Floats, weight: Floats) -> EProcess:
+def _with_waiting(process: EProcess, ones: Floats, weight: Floats) -> EProcess:
     """Add rows to the sums that wait, in their order, so that no batch differs from another."""
     products = weight[:, None, None] * (ones[:, :, None] * ones[:, None, :])
     # The last sum is one more term of its bet.
-    terms = np.concatenate([purse.waiting[-1:], products])
-    starts = np.append(0, np.arange(BET_ROWS - purse.size + 1, len(terms), BET_ROWS))
+    terms = np.concatenate([process.waiting[-1:], products])
+    starts = np.append(0, np.arange(BET_ROWS - process.size + 1, len(terms), BET_ROWS))
     sums = np.add.reduceat(terms, starts, axis=0)
-    held = _held(purse) + len(ones)
-    waiting = np.concatenate([purse.waiting[:-1], sums])
-    return replace(purse, waiting=waiting, size=held - BET_ROWS * (len(waiting) - 1))
+    held = _held(process) + len(ones)
+    waiting = np.concatenate([process.waiting[:-1], sums])
+    return replace(process, waiting=waiting, size=held - BET_ROWS * (len(waiting) - 1))
 
 
-def _look(purse: EProcess, columns: StreamColumns, r: float) -> EProcess:
+def _look(process: EProcess, columns: StreamColumns, r: float) -> EProcess:
     """Place all bets that wait, and learn from their rows."""
-    total = purse.waiting[:, 0, 0]
-    sums = purse.waiting[:, 0, 1:]
+    total = process.waiting[:, 0, 0]
+    sums = process.waiting[:, 0, 1:]
     # W Σw(z − z̄)(z − z̄)ᵀ/m, a sum over pairs of rows with the products of their weights.
-    scatters = total[:, None, None] * purse.waiting[:, 1:, 1:] - sums[:, :, None] * sums[:, None, :]
+    scatters = (
+        total[:, None, None] * process.waiting[:, 1:, 1:] - sums[:, :, None] * sums[:, None, :]
+    )
     scatters = scatters / BET_ROWS
-    worst = purse.worst
-    if purse.looks >= 1:
-        there = directions(purse, columns)
+    worst = process.worst
+    if process.looks >= 1:
+        there = directions(process, columns)
         gains = _gains(there, scatters, r)
-        if purse.looks >= WARM_UP:
-            purse = _bet(purse, gains, _largest_losses(purse, columns, there, r))
+        if process.looks >= WARM_UP:
+            process = _bet(process, gains, _largest_losses(process, columns, there, r))
         worst = np.maximum(worst, (-gains).max(axis=0))
     kept = 0.5 ** (BETS_PER_LOOK * BET_ROWS / np.array(HALF_LIVES))
     return replace(
-        purse,
-        products=kept[:, None, None] * purse.products + scatters.sum(axis=0),
-        counts=kept * purse.counts + float(total @ total) * (BET_ROWS - 1) / BET_ROWS**2,
+        process,
+        products=kept[:, None, None] * process.products + scatters.sum(axis=0),
+        counts=kept * process.counts + float(total @ total) * (BET_ROWS - 1) / BET_ROWS**2,
         worst=worst,
-        looks=purse.looks + 1,
-        waiting=np.zeros_like(purse.waiting[:1]),
+        looks=process.looks + 1,
+        waiting=np.zeros_like(process.waiting[:1]),
         size=0,
     )
 
 
-def directions(purse: EProcess, columns: StreamColumns) -> Directions:
+def directions(process: EProcess, columns: StreamColumns) -> Directions:
     """Regress scores on S, and both on the controls; all h, and all f, then have the variance 1."""
     k, m = columns.n_columns, columns.n_scores
     C, S, Y = slice(0, columns.n_controls), slice(columns.n_controls, k - m), slice(k - m, k)
     h, f = np.zeros((len(HALF_LIVES), m, k)), np.zeros((len(HALF_LIVES), m, k))
-    for one, (products, count) in enumerate(zip(purse.products, purse.counts, strict=True)):
+    for one, (products, count) in enumerate(zip(process.products, process.counts, strict=True)):
         covariance = products / count
         # Of a level that no row has had yet the variance is 0 up to rounding.
         spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
@@ -277,21 +279,23 @@ def _gains(there: Directions, scatters: Floats, r: float) -> Floats:
     return hf - np.sqrt(r) / 2.0 * (hh + ff)
 
 
-def _largest_losses(purse: EProcess, columns: StreamColumns, there: Directions, r: float) -> Floats:
+def _largest_losses(
+    process: EProcess, columns: StreamColumns, there: Directions, r: float
+) -> Floats:
     """Return what a bet of each memory may lose, divided by the part that may be lost.
 
     With h and f within ranges H and F, Σ(h − h̄)² ≤ mH²/4, and so on. Without
     limits it is the largest loss before.
     """
-    if not columns.limited or purse.weighted:
-        return np.maximum(purse.worst, MIN_WORST_LOSS) / USUAL_LOSS
+    if not columns.limited or process.weighted:
+        return np.maximum(process.worst, MIN_WORST_LOSS) / USUAL_LOSS
     H = np.array([[columns.range_of(direction) for direction in each] for each in there.h])
     F = np.abs(there.f) @ columns.reach
     losses = H * F + np.sqrt(r) / 2.0 * (H * H + F * F)
     return BET_ROWS / 4.0 * losses.sum(axis=1) / LARGEST_LOSS
 
 
-def _bet(purse: EProcess, gains: Floats, losses: Floats) -> EProcess:
+def _bet(process: EProcess, gains: Floats, losses: Floats) -> EProcess:
     """Multiply the wealths, one bet after the other.
 
     With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).
@@ -300,19 +304,19 @@ def _bet(purse: EProcess, gains: Floats, losses: Floats) -> EProcess:
     surprises = int((factors <= 0.0).any(axis=(1, 2)).sum())
     grown = np.cumprod(np.maximum(factors, LEAST_FACTOR), axis=0)
     before = np.concatenate([np.ones_like(grown[:1]), grown[:-1]])
-    first = (purse.looks - WARM_UP) * BETS_PER_LOOK
+    first = (process.looks - WARM_UP) * BETS_PER_LOOK
     aside = set_aside(np.arange(first, first + len(gains) + 1))
     started = np.cumsum((aside[:-1] - aside[1:])[:, None, None] / before, axis=0)
-    wealths = np.log(grown) + np.logaddexp(purse.log_wealths, np.log(started))
+    wealths = np.log(grown) + np.logaddexp(process.log_wealths, np.log(started))
     highest = wealths.max(axis=(1, 2))
     mean = highest + np.log(np.exp(wealths - highest[:, None, None]).mean(axis=(1, 2)))
     totals = np.logaddexp(mean, np.log(aside[1:]))
     return replace(
-        purse,
+        process,
         log_wealths=wealths[-1],
         log_wealth=float(totals[-1]),
-        largest=max(purse.largest, float(totals.max())),
-        surprises=purse.surprises + surprises,
+        largest=max(process.largest, float(totals.max())),
+        surprises=process.surprises + surprises,
     )
 
 
