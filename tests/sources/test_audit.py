@@ -201,3 +201,53 @@ def test_predictions_are_those_of_the_source(tmp_path, people):
         audit(none, model.predict(none))
     with pytest.raises(TypeError, match="needs sensitive_features"):
         audit(people["wage"], people["wage"])
+
+
+def of_levels(n, n_levels, seed=0):
+    """Rows of a categorical, and a model of another column."""
+    rng = np.random.default_rng(seed)
+    zips = np.char.add("z", rng.integers(0, n_levels, n).astype(str))
+    frame = pd.DataFrame({"zip": zips, "sex": rng.choice(["f", "m"], n), "x": rng.normal(size=n)})
+    y = frame["x"] + rng.normal(size=n)
+    return frame, y, FairRidgeRegressor(1.0, sensitive=["sex"]).fit(frame[["sex", "x"]], y)
+
+
+@pytest.mark.parametrize("where", ["parquet", "dask"])
+@pytest.mark.parametrize("n_levels", [1500, 9000])
+def test_attributes_of_very_many_levels_are_refused(tmp_path, where, n_levels):
+    """No batch need have all of them: 1,500 levels lie in parts of 1,000 rows."""
+    frame, y, model = of_levels(n_levels * 6, n_levels)
+    roles = {"response": "y", "sensitive": ["zip", "sex"]}
+    source = HOMES[where](frame.assign(y=y), tmp_path, **roles)
+    with pytest.raises(ValueError, match=r"'zip' has too many levels.*at most 1,000.*arrays"):
+        audit(source, model.predict(source))
+    frame["zip"] = "a"  # the same rows without these levels
+    source = HOMES[where](frame.assign(y=y), tmp_path, **roles)
+    assert audit(source, model.predict(source)).overall.count == len(frame)
+
+
+def test_levels_of_all_columns_count_together():
+    frame, y, model = of_levels(9000, 600)
+    other = of_levels(9000, 600, seed=1)[0]["zip"]
+    frame = frame.assign(job=other, y=y)
+    source = sources.frame(frame, response="y", sensitive=["zip", "job"])
+    with pytest.raises(ValueError, match=r"at most 1,000 levels and numbers in all"):
+        audit(source, model.predict(source))
+    crossed = sources.frame(frame, response="y", sensitive=["zip", "sex"])
+    with pytest.raises(ValueError, match=r"crossed make more than 1,000 groups"):
+        audit(crossed, model.predict(crossed), intersections=True)
+
+
+def test_pieces_of_batches_have_the_numbers_of_all_rows(monkeypatch, people):
+    """Levels are written out for some rows at a time."""
+    from fairridge.metrics import batches
+
+    model = model_of(people, "job")
+    frame = people[[*COLUMNS, "job"]]
+    source = sources.frame(frame, response="job", sensitive=SENSITIVE)
+    options = {"positive": "clerk", "intersections": True}
+    given = {"sensitive_features": people[SENSITIVE], "learned": False}
+    whole = audit(people["job"], model.predict_proba(people[COLUMNS]), **given, **options)
+    monkeypatch.setattr(batches, "PIECE_NUMBERS", 1)
+    monkeypatch.setattr(batches, "FEWEST_PIECE_ROWS", 37)
+    assert_same_audit(audit(source, model.predict_proba(source), **options), whole)

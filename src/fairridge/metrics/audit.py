@@ -269,8 +269,11 @@ def _audited(data: AuditedData, options: AuditOptions) -> Audit:
         options.reference,
         data.controls,
     )
+    batches = data.batches
+    if isinstance(batches, Streamed):
+        batches = batches.in_pieces(columns.width + sum(len(one.column_names) for one in controls))
     every_cell = data.kinds is not None
-    batches = data.batches.map(partial(_compared, columns, controls, decided, every_cell))
+    batches = batches.map(partial(_compared, columns, controls, decided, every_cell))
     found = compare(batches, asked)
     if not (options.learned and isinstance(batches, InMemory)):
         return found

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
-from fairridge.sources.batch import add
+import narwhals as nw
+
+from fairridge.sources.batch import Batch, add
+
+# Numbers that are written out at once, of which a few copies are made (16 MB each), and rows that
+# pieces have at least.
+PIECE_NUMBERS, FEWEST_PIECE_ROWS = 1 << 21, 1024
 
 
 @dataclass(frozen=True)
@@ -65,17 +71,35 @@ class Streamed:
     source: Any  # what has `map_batches`
     columns: tuple[str, ...]  # that batches are read of
     work: Callable[..., Any]  # what is made of a batch; None if it has no rows
+    piece_rows: int | None = None  # rows of a batch that are worked on at once; None for all
 
     def sum(self, function: Callable[[Any], Any]) -> Any:
         """Add up a function of the batches, where they are."""
-        total = self.source.map_batches(partial(_then, self.work, function), self.columns)
+        work = partial(_then, self.work, function)
+        work = work if self.piece_rows is None else partial(_piecewise, work, self.piece_rows)
+        total = self.source.map_batches(work, self.columns)
         if total is None:
             raise ValueError("there are no rows with a positive weight.")
         return total
 
     def map(self, function: Callable[[Any], Any]) -> Streamed:
         """Apply a function to every batch, as it is read."""
-        return Streamed(self.source, self.columns, partial(_then, self.work, function))
+        return replace(self, work=partial(_then, self.work, function))
+
+    def in_pieces(self, width: int) -> Streamed:
+        """Work on so few rows at once that `width` numbers of each take little memory."""
+        return replace(self, piece_rows=max(PIECE_NUMBERS // max(width, 1), FEWEST_PIECE_ROWS))
+
+
+def _piecewise(work: Callable[..., Any], size: int, batch: Batch, *beside: Any) -> Any:
+    """Add up a function of pieces of a batch, and of what is beside its rows."""
+    frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+    total = None
+    for start in range(0, frame.shape[0], size):
+        rows = slice(start, start + size)
+        piece = replace(batch, frame=frame[rows].to_native(), start=batch.start + start)
+        total = add(total, work(piece, *(values[rows] for values in beside)))
+    return total
 
 
 def _then(first: Callable[..., Any], then: Callable[[Any], Any], *batch: Any) -> Any:

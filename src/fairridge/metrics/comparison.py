@@ -7,6 +7,7 @@ bins of the scores otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -85,6 +86,12 @@ class AuditedColumns:
     def names(self) -> list[str]:
         """Names of the columns."""
         return [name for one in self.attributes for name in one.column_names]
+
+    @property
+    def width(self) -> int:
+        """How many numbers are written out for a row, products of attributes included."""
+        each = [len(one.column_names) for one in self.attributes]
+        return sum(each) + (math.prod(each) if self.intersections and len(each) > 1 else 0)
 
     @property
     def owners(self) -> list[int]:

@@ -27,8 +27,8 @@ from fairridge.sources.batch import add
 BINS = 4
 # Rows that are looked at first.
 FIRST_LOOK_ROWS = 1000
-# Groups of crossed attributes that batches are counted by, whether they have rows or not.
-MAX_CROSSED_GROUPS = 10_000
+# Levels, columns and groups of crossed attributes, with rows or not, that batches are summed by.
+MAX_BATCH_COLUMNS = 1000
 # Distinct values that are kept apart; of more, neighbors share a cell.
 MAX_DISTINCT_VALUES = 1 << 16
 # Binary digits of numbers, and how many fewer are tried next to form cells.
@@ -187,7 +187,23 @@ def attribute_values(
 
 def attributes_of(values: Sums | None, bins: int = BINS) -> tuple[Attribute, ...]:
     """Say how columns become groups, once all rows were looked at."""
-    return () if values is None else tuple(one.attribute(bins) for one in values.parts.values())
+    if values is None:
+        return ()
+    found = tuple(one.attribute(bins) for one in values.parts.values())
+    if any(one.of_batch for one in values.parts.values()):
+        widest = max(found, key=lambda one: len(one.column_names))
+        _require_few(widest.name, sum(len(one.column_names) for one in found))
+    return found
+
+
+def _require_few(name: str, n_columns: int) -> None:
+    """Raise if batches of rows would be summed by too many columns, of which one has the most."""
+    if n_columns > MAX_BATCH_COLUMNS:
+        raise ValueError(
+            f"column {name!r} has too many levels: rows that are not in memory are compared by at "
+            f"most {MAX_BATCH_COLUMNS:,} levels and numbers in all. Merge its levels, leave it "
+            "out, or pass the rows as arrays."
+        )
 
 
 @dataclass(frozen=True)
@@ -198,6 +214,7 @@ class AttributeValues:
     missing: bool
     levels: dict[Any, bool] | None  # whether rows have them, in order; None of numbers
     is_sorted: bool = False  # whether levels are text, which is in order of the alphabet
+    of_batch: bool = False  # whether other rows may add to it
     few: NDArray[Any] | None = None  # distinct numbers; None if there are many
     numbers: ValueWeights | None = None  # None if all are missing
     total: float = 0.0  # sum and count of numbers
@@ -212,8 +229,10 @@ class AttributeValues:
         if isinstance(column, Levels):
             present = set(np.unique(column.codes).tolist())
             levels = {level: code in present for code, level in enumerate(column.levels)}
-            is_text = kinds is not None and kinds[name] == "text"
-            return cls(name, -1 in present, levels, is_text)
+            if kinds is None:
+                return cls(name, -1 in present, levels)
+            _require_few(name, len(present))
+            return cls(name, -1 in present, levels, kinds[name] == "text", of_batch=True)
         numbers = column.astype(np.float64)
         _require_finite(name, numbers)
         there = ~np.isnan(numbers)
@@ -227,6 +246,7 @@ class AttributeValues:
             numbers=values(known, weight[there]) if len(known) else None,
             total=float(known.sum()),
             count=len(known),
+            of_batch=kinds is not None,
         )
 
     def __add__(self, other: AttributeValues) -> AttributeValues:
@@ -235,6 +255,7 @@ class AttributeValues:
                 level: self.levels.get(level, False) or other.levels.get(level, False)
                 for level in self.levels | other.levels
             }
+            _require_few(self.name, sum(levels.values()))
             return replace(self, missing=self.missing or other.missing, levels=levels)
         few = None
         if self.few is not None and other.few is not None:
@@ -314,9 +335,9 @@ def crossing(parts: Sequence[Grouping], *, every_cell: bool = False) -> Grouping
         if not every_cell:
             found, codes = np.unique(codes, return_inverse=True)
             cells = found.tolist()
-        elif size > MAX_CROSSED_GROUPS:
+        elif size > MAX_BATCH_COLUMNS:
             raise ValueError(
-                f"attributes crossed make more than {MAX_CROSSED_GROUPS:,} groups; leave "
+                f"attributes crossed make more than {MAX_BATCH_COLUMNS:,} groups; leave "
                 "intersections out, or name fewer attributes as sensitive."
             )
         pairs = (divmod(cell, len(part.labels)) for cell in cells)
