@@ -62,7 +62,7 @@ def test_models_without_coefficients_and_of_times_show_themselves(people):
     assert "Status" in BarycenterRegressor(0.1, sensitive="sex").fit(X, wage)._repr_html_()
     y = np.column_stack([np.exp(wage), np.ones(len(wage))])
     shown = FairRidgeSurvival(0.1, sensitive="sex", predictor_penalty=1.0).fit(X, y)._repr_html_()
-    assert "Share of η explained by S" in shown
+    assert "Share of scores explained by S" in shown
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_fit_prints_what_it_guessed_and_found(run, people_csv):
     assert "region[" in shown.out
     shown = re.sub(" +", " ", shown.out)
     assert "Achieved: 0.05" in shown
-    assert "Share of η explained by S: 0.05" in shown
+    assert "Share of scores explained by S: 0.05" in shown
 
 
 def test_fit_tells_the_same_three_numbers_of_every_model(run, people_csv):

@@ -100,7 +100,7 @@ def test_a_survival_model_predicts_no_means(frame, responses):
     model = FairRidgeSurvival(0.1, sensitive=SENSITIVE).fit(frame, responses["cox"])
     assert model.dependence_ == pytest.approx({"share_of_eta": 0.1}, rel=1e-9)
     text = str(model.summary())
-    assert "Share of η explained by S" in text
+    assert "Share of scores explained by S" in text
     assert "Share of means" not in text
 
 
@@ -187,7 +187,7 @@ def test_the_summary_has_the_three_numbers(frame, responses):
     text = str(model.summary())
     assert max(map(len, text.splitlines()[:12])) <= 78
     facts = dict(model.summary().facts)
-    words = ("Share of η explained by S", "Share of means explained by S", "Gap of decisions")
+    words = ("Share of scores explained by S", "Share of means explained by S", "Gap of decisions")
     assert [facts[name] for name in words] == [
         f"{model.dependence_[name]:.3g}"
         for name in ("share_of_eta", "share_of_means", "decision_gap")

@@ -220,7 +220,7 @@ def test_times_and_events_are_compared_by_concordance(people, kind):
     assert table.loc["cox", "max_correlation"] == pytest.approx(abs(expected))
     assert np.isnan(table["decision_gap"]).all()
     assert "concordance" in str(found)
-    assert found.plot().get_xlabel() == "Share of η explained by S, held out"
+    assert found.plot().get_xlabel() == "Share of scores explained by S, held out"
 
 
 def test_models_without_weights_are_left_out_of_weighted_comparisons(people):

@@ -264,7 +264,7 @@ class Proxies(Tabular):
         beside = {} if self.telling is None else self.telling.columns
         for name, values in beside.items():  # of all predictors in a table of its own
             columns[name] = Column(np.tile([*values[:-1], np.nan], m), None)
-        title = "How S enters the linear predictor"
+        title = "How S enters scores"
         table = Table(title, columns, notes=[ABOUT_PROXIES], backend=self._backend)
         return [table, *([] if self.telling is None else self.telling._tables())]
 

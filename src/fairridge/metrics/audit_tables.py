@@ -275,7 +275,7 @@ class Audit(Tabular, Between):
         facts = [
             ("favorable outcome", self.favorable.with_reason),
             ("selected", self._who),
-            ("share of η explained by S (R²)", _share(self.eta_share)),
+            ("share of scores explained by S (R²)", _share(self.eta_share)),
             ("share of predicted means explained by S (R²)", _share(self.means_share)),
             *(
                 (f"  of the probability of {label}", _share(share))

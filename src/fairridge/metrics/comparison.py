@@ -563,7 +563,7 @@ class _Sorted:
         return {"brier": found}
 
     def errors(self, references: Sequence[int | None]) -> None:
-        """There are no bins."""
+        """Return None: sorted scores have no errors."""
 
 
 @dataclass(frozen=True)

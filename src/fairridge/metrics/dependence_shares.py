@@ -20,7 +20,7 @@ from fairridge.fairness.scatter_shares import explained_by_sensitive
 
 # What the numbers are called wherever they are shown.
 WORDS = {
-    "share_of_eta": "Share of η explained by S",
+    "share_of_eta": "Share of scores explained by S",
     "share_of_means": "Share of means explained by S",
     "decision_gap": "Gap of decisions",
 }

@@ -313,7 +313,7 @@ def _ratios(
     ratios_to: Callable[[Sequence[Estimate], Estimate, float], list[Estimate]],
     confidence: float,
 ) -> list[Estimate]:
-    """Relate every group to the reference, or to the highest; a small one if there is no other."""
+    """Relate every group to the reference, or to the highest; a small one if all are small."""
     estimates = [getattr(group, name) for group in groups]
     known = [
         k

@@ -14,7 +14,7 @@ from fairridge.tables import estimate
 NAN = float("nan")
 # Power of the mean that variances go with, between those of counts (1) and amounts (2).
 VARIANCE_POWER = 1.5
-# Confidence of intervals that nobody has chosen another one for.
+# Default confidence of intervals.
 CONFIDENCE = 0.95
 
 
@@ -48,15 +48,15 @@ class Estimate:
     def words(self, style: str = "", scale: float = 0.0) -> str:
         """Write the value, and the interval behind it if it has one that is not a point.
 
-        Without a style the ends have places enough to differ, and what is nothing beside the
-        scale, such as 1 for shares, is 0.
+        Without a style the ends have places enough to differ, and numbers that are
+        negligible beside the scale, such as 1 for shares, are 0.
         """
         ends = (self.value, self.low, self.high)
         texts = [format(each, style) for each in ends] if style else estimate(*ends, 3, scale)
         return f"{texts[0]} ({texts[1]} to {texts[2]})" if self.low < self.high else texts[0]
 
 
-# What no rows at all estimate.
+# An estimate from no rows.
 UNDEFINED = Estimate()
 
 

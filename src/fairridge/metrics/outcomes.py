@@ -223,7 +223,7 @@ def _amounts(
 ) -> bool:
     """Whether means of numbers have ratios."""
     _require_numbers(y_true=response, y_pred=predicted)
-    positive = nowhere_negative(predicted, response)
+    positive = nonnegative(predicted, response)
     if kind == "amounts" and not positive:
         raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
     return positive and (kind == "amounts" or rates or (kind is None and counts(response)))
@@ -255,7 +255,7 @@ def counts(response: NDArray[Any] | None) -> bool:
     return response is not None and bool((np.mod(response, 1) == 0).all())
 
 
-def nowhere_negative(score: Floats, response: Floats | None) -> bool:
+def nonnegative(score: Floats, response: Floats | None) -> bool:
     """Whether neither predictions nor responses are negative, so that means may have ratios."""
     return all(float(v.min()) >= 0.0 for v in (score, response) if v is not None)
 

@@ -34,7 +34,7 @@ class ScoredRows:
     per: Floats | None = None
     targets: Floats | None = None  # responses as numbers, of shape (n, t)
     # Deviances of rows: of the model, without what S adds, and without predictors, of shape
-    # (n, 3); None if nobody asks.
+    # (n, 3); None unless they are asked for.
     losses: Floats | None = None
     attributes: Table | None = None  # sensitive attributes, as they were given
     classes: NDArray[Any] | None = None  # labels by code: of two the modeled one is last
@@ -66,13 +66,13 @@ class ScoredRows:
 
     @property
     def added(self) -> Floats | None:
-        """The offset, where it is added to scores: a least-squares response has it taken off."""
+        """The offset that is added to scores; from a least-squares response it is subtracted."""
         one = self.family.n_predictors == 1 and not self.family.least_squares
         return self.offset if one else None
 
     @property
     def shift(self) -> Floats | float:
-        """What readers want back: the offset that a least-squares response has taken off."""
+        """The offset that was subtracted from a least-squares response; 0 for others."""
         taken_off = self.offset is not None and self.family.least_squares
         return cast(Floats, self.offset) if taken_off else 0.0
 

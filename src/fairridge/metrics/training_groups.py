@@ -121,7 +121,7 @@ class ScoresWithS:
 class TrainingGroups:
     """Sums over the rows of a fit, from which follows what it shows between groups.
 
-    They are small, and what nobody reads is not computed.
+    They are small, and numbers are computed when they are read.
     """
 
     # VAR(Sα)/(VAR(Sα) + VAR(Uβ)), the share of η: S and U are orthogonal in the rows of a fit.

@@ -54,7 +54,7 @@ _FAIRNESS = {
     "decision_gap": ("gap", ".1%"),
     "adverse_impact_ratio": ("ratio", ".2f"),
     "opportunity_difference": ("TPR gap", ".1%"),
-    "share_of_eta": ("η", ".1%"),
+    "share_of_eta": ("scores", ".1%"),
 }
 _TRAINING = {
     **{f"train_{name}": words for name, words in {**_ACCURACY, **_FAIRNESS}.items()},
@@ -69,8 +69,8 @@ TABLES = {
 }
 LEGEND = (
     "r: the bound. concordance: share of pairs whose hazards are in the order of their events. "
-    "means, η: shares of predicted means and of the linear predictor that S "
-    "explains. gap: largest difference of decisions between groups. ratio: lowest adverse impact "
+    "means, scores: shares of predicted means and of scores that S explains. "
+    "gap: largest difference of decisions between groups. ratio: lowest adverse impact "
     "ratio. TPR gap: largest difference of true positive rates between groups. max corr.: largest "
     "|correlation| "
     "of predictions with a column of S. KS: largest Kolmogorov–Smirnov distance of a group from "

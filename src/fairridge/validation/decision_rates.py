@@ -38,8 +38,8 @@ class Decisions:
     # The outcome that people want; without it decisions have a gap only.
     favorable: Favorable | None = None
     threshold: float | None = None  # what predicted numbers are compared with
-    # Whether responses are numbers, and nowhere negative: counts and amounts, which nobody is
-    # selected by unless a threshold is given.
+    # Whether responses are nonnegative numbers: counts and amounts, which
+    # select nobody unless a threshold is given.
     amounts: bool = False
 
     def take(self, rows: Integers) -> Decisions:

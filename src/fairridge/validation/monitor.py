@@ -131,8 +131,8 @@ class Monitor:
     inequality); see `fairridge.validation.betting` for the derivation.
 
     The guarantee is exact if scores are probabilities and S is categorical. Otherwise losses
-    have no limit, and no test of R² could be exact, as a variance may hide in values that
-    nobody has seen yet. Then the largest stake is such that the largest loss so far would cost
+    have no limit, and no test of R² could be exact, as a variance may come from values that
+    were not observed yet. Then the largest stake is such that the largest loss so far would cost
     half of it, and bets that cost all of it are counted. Given controls, or among rows of several
     classes, regressions on these are estimated, and the guarantee is for large samples.
 
@@ -497,7 +497,7 @@ class Watched:
 
 
 def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Watched:
-    """Say what a monitor of a model watches; raise if there is no such thing.
+    """Say what a monitor of a model watches; raise if it cannot be watched.
 
     - Statistical parity as a share of variance, in gaussian, Cox and blind models:
       R² of the linear predictor on S.

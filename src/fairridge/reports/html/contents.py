@@ -278,7 +278,7 @@ class ReportContents(Audited):
 
     @property
     def bounds_eta(self) -> bool:
-        """Whether `dependence` is the share of η explained by S."""
+        """Whether `dependence` is the share of scores explained by S."""
         eta = self.yardstick["share_of_eta"].training
         return bool(np.allclose(self.dependence.training, eta, rtol=0.0, atol=1e-9))
 

@@ -27,7 +27,7 @@ from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.groups import Grouping, crossing
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.learned_share import learned_share
-from fairridge.metrics.outcomes import Decided, Outcomes, nowhere_negative
+from fairridge.metrics.outcomes import Decided, Outcomes, nonnegative
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.selection import check_top, select, two_rules
 from fairridge.reports.html.contents import Crossed, Decisions, Sample
@@ -44,9 +44,9 @@ class DecisionRule:
 
     outcomes: tuple[int, ...]  # classes to report on, by position; (0,) for numbers
     # Scores above are selected, or those not above if low scores are favorable; None if the
-    # likeliest class wins, or nobody decides.
+    # likeliest class wins, or without decisions.
     threshold: float | None
-    words: str  # the rule for readers; "" if nobody decides
+    words: str  # the rule for readers; "" without decisions
     # The outcome that people want; None if each of several classes has its turn.
     favorable: Favorable | None
     # The share or number of rows that are selected instead, those with the best scores.
@@ -120,7 +120,7 @@ class Comparison:
             threshold=rule.threshold,
             favorable=rule.favorable or Favorable("high", True, "high predictions"),
             top=rule.top,
-            amounts=rows.amounts and nowhere_negative(score, response),
+            amounts=rows.amounts and nonnegative(score, response),
         )
 
 

@@ -86,7 +86,7 @@ def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, 
 
 
 def proxies_of(free: Fit, training: Training) -> Proxies:
-    """Return how S enters the unconstrained model through predictors that are no controls."""
+    """Return how S enters the unconstrained model through predictors other than controls."""
     design, fit = training.design, free.given or free
     basis, (owners, names) = fit.basis, _owners(training.design.predictors)
     beta, deviation = np.atleast_2d(fit.beta), basis.predictor_deviations

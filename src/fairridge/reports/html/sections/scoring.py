@@ -56,7 +56,7 @@ def scoring_part(contents: ReportContents) -> list[Html]:
 def _worked(scoring: Scoring, hazard: bool) -> Html:
     terms = [each for each in scoring.terms if each.value != 0.0]
     columns: dict[str, list[Any]] = {
-        "Column": ["Intercept", *(each.name for each in terms), "Sum (score η)", "Prediction"],
+        "Column": ["Intercept", *(each.name for each in terms), "Sum (score)", "Prediction"],
         "Value": ["1", *(_exact(each.value) for each in terms), "", ""],
     }
     for k, outcome in enumerate(scoring.outcomes):

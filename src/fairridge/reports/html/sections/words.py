@@ -5,13 +5,13 @@ from __future__ import annotations
 from fairridge.reports.html.markup import Html, element, section
 
 # Words that are explained in every report.
-ALWAYS = ("S", "r", "λ(r)", "η", "R² on S", "D²")
+ALWAYS = ("S", "r", "λ(r)", "Score", "R² on S", "D²")
 MEANINGS: dict[str, str] = {
     "S": "the sensitive attributes, as columns of numbers: an attribute with levels has a 0/1 "
     "column for each of them but one, the base level",
     "r": "the bound on unfairness: 0 leaves no linear dependence on S, 1 does not bound it",
     "λ(r)": "the size of the penalty that meets the bound r",
-    "η": "the score: intercept plus the sum of coefficients times columns",
+    "Score": "intercept plus the sum of coefficients times columns",
     "R² on S": "share of the variance of scores that S explains in a linear regression",
     "D²": "share of the deviance that the model explains; R² for gaussian models",
     "Predicted": "mean of the predicted numbers or probabilities",
