@@ -14,7 +14,7 @@ from fairridge import FairRidgeClassifier, ZafarClassifier
 from fairridge.estimators._training import read_training
 from fairridge.fairness import StatisticalParity
 from fairridge.metrics.groups import Grouping
-from fairridge.validation.linear import WholeModel
+from fairridge.validation.one_fold import WholeModel
 from reproduction.data import Data, load
 from reproduction.matching import Solve, correlated, matched_path
 from reproduction.measures import (

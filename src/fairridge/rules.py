@@ -17,10 +17,7 @@ import numpy as np
 
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import is_number
-from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
-from fairridge.metrics.groups import Grouping
-from fairridge.metrics.intervals import Estimate
-from fairridge.metrics.proportions import (
+from fairridge.metrics.contrasts import (
     difference_limits,
     difference_p_value,
     judged_estimates,
@@ -30,6 +27,9 @@ from fairridge.metrics.proportions import (
     ratio_p_value,
     with_more_rows,
 )
+from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
+from fairridge.metrics.groups import Grouping
+from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.selection import check_top, select, two_rules
 
 # The threshold of rules that say none.

@@ -19,8 +19,8 @@ from fairridge.metrics.contrasts import (
     smallest_rate_ratio,
 )
 from fairridge.metrics.intervals import mean_interval
-from fairridge.metrics.ranking import ranking
 from fairridge.metrics.share_interval import explained_share
+from fairridge.metrics.sorted_scores import ranking
 from tests.zoo import LateModule, rate_interval
 
 proportion = LateModule("statsmodels.stats.proportion")

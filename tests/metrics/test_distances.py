@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fairridge.metrics.distances import SortedScores
+from fairridge.metrics.sorted_scores import SortedScores
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
 groups = st.lists(st.tuples(numbers, st.booleans(), st.integers(1, 4)), min_size=2, max_size=60)

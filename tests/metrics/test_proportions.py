@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import norm, skew, ttest_ind
 
 from fairridge.metrics import Estimate
-from fairridge.metrics.groups import Grouping
-from fairridge.metrics.proportions import (
+from fairridge.metrics.contrasts import (
     difference_limits,
     difference_p_value,
     judged_estimates,
@@ -19,6 +18,7 @@ from fairridge.metrics.proportions import (
     size_as_share,
     with_more_rows,
 )
+from fairridge.metrics.groups import Grouping
 from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")

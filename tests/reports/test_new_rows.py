@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
-from fairridge.validation.report.drift import stability_index
+from fairridge.validation.report.new_rows import stability_index
 
 
 @pytest.fixture(scope="module")

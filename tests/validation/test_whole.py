@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, ZafarClassifier, cross_validate
 from fairridge.estimators._training import read_training
-from fairridge.validation.linear import WholeModel
+from fairridge.validation.one_fold import WholeModel
 
 BOUNDS = np.array([0.0, 0.02, 0.1, 1.0])
 

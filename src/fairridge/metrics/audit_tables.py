@@ -8,7 +8,6 @@ from typing import Any
 
 from fairridge.data import columns_of, make_frame
 from fairridge.metrics.attribution import Attribution
-from fairridge.metrics.distances import BinErrors
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.group_measures import (
     AttributeAudit,
@@ -18,6 +17,7 @@ from fairridge.metrics.group_measures import (
     GroupMeasures,
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
+from fairridge.metrics.sorted_scores import BinErrors
 from fairridge.tables import Column, Table, Tabular, estimate, number, numbers
 
 NAN = float("nan")

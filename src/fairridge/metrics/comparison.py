@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from fairridge._typing import Booleans, Floats
 from fairridge.data import Table
 from fairridge.engines import Moments
-from fairridge.metrics.adjusted import AdjustedDifferences, crossed_columns
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.batches import Batches, InMemory, Sums
-from fairridge.metrics.distances import INCOMPARABLE, BinErrors, Distances, SortedScores, Spread
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     CalibrationBin,
@@ -44,10 +42,25 @@ from fairridge.metrics.groups import (
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.outcomes import Decided, Outcomes
-from fairridge.metrics.ranking import Ranking, ranking
-from fairridge.metrics.score_bins import BinnedScores
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.share_interval import Judged, Regressions, moments_of, moments_of_columns
+from fairridge.metrics.share_interval import (
+    AdjustedDifferences,
+    Judged,
+    Regressions,
+    crossed_columns,
+    moments_of,
+    moments_of_columns,
+)
+from fairridge.metrics.sorted_scores import (
+    INCOMPARABLE,
+    BinErrors,
+    BinnedScores,
+    Distances,
+    Ranking,
+    SortedScores,
+    Spread,
+    ranking,
+)
 
 CALIBRATION_BINS = 10
 

@@ -16,9 +16,9 @@ from fairridge.fairness.scatter_shares import sequential_share
 from fairridge.families import Binomial, Cox, Family, Gaussian
 from fairridge.families.distances import Distance
 from fairridge.metrics.dependence_shares import scatter_of, without_rounding
-from fairridge.metrics.distances import Distances, SortedScores
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.scored_rows import ScoredRows
+from fairridge.metrics.sorted_scores import Distances, SortedScores
 
 
 def dependence(rows: ScoredRows, groups: Sequence[Grouping]) -> dict[str, float]:

@@ -14,9 +14,8 @@ from fairridge.metrics.contrasts import (
     smallest_mean_ratio,
     smallest_rate_ratio,
 )
-from fairridge.metrics.distances import INCOMPARABLE, Distances
 from fairridge.metrics.intervals import UNDEFINED, Estimate
-from fairridge.metrics.ranking import UNRANKED, Ranking
+from fairridge.metrics.sorted_scores import INCOMPARABLE, UNRANKED, Distances, Ranking
 
 # The four-fifths rule of the Uniform Guidelines on Employee Selection Procedures (1978).
 FOUR_FIFTHS = 0.8

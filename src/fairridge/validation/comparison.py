@@ -31,10 +31,6 @@ from fairridge.metrics.measure import dependence_of
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.search.setup import resolve_regression_family
-from fairridge.validation.any_model import (
-    scored,
-    uses_sensitive,
-)
 from fairridge.validation.compared_models import (
     KNOWN,
     REFERENCE,
@@ -46,6 +42,10 @@ from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedRows, fold_records
 from fairridge.validation.decision_rates import RATES, Decisions
 from fairridge.validation.evaluate import accuracy, mean_and_error
+from fairridge.validation.one_fold import (
+    scored,
+    uses_sensitive,
+)
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel, scored_model
 

@@ -28,15 +28,13 @@ from fairridge.reports import ValidationCurve, plot_validation
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
 from fairridge.tables import Table, Tabular
-from fairridge.validation.any_model import any_fold
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
-from fairridge.validation.linear import Scores, WholeModel, chosen_fold, row_fold
-from fairridge.validation.moments import moment_folds, uses_moments
+from fairridge.validation.moments import StreamedData, moment_folds, uses_moments
+from fairridge.validation.one_fold import Scores, WholeModel, any_fold, chosen_fold, row_fold
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel, scored_model
-from fairridge.validation.streamed import StreamedData
 
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 

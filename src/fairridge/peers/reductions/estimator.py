@@ -19,7 +19,7 @@ from fairridge.data import as_table, dense_columns
 from fairridge.estimators import _labels
 from fairridge.estimators._model import Traits
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics.distances import largest_gap
+from fairridge.metrics.sorted_scores import largest_gap
 from fairridge.peers import _predictions
 from fairridge.peers._logistic import on_original_scale, plain_logistic
 from fairridge.peers._model import costly

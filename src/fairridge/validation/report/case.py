@@ -24,7 +24,7 @@ from fairridge.exceptions import BoundWarning
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html.contents import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
-from fairridge.validation.linear import WholeModel
+from fairridge.validation.one_fold import WholeModel
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.rows import Measured
 

@@ -24,7 +24,7 @@ from fairridge.search import Problem, Solution
 from fairridge.validation import evaluate
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
-from fairridge.validation.linear import WholeModel, achieved, require_response, scored_fits
+from fairridge.validation.one_fold import WholeModel, achieved, require_response, scored_fits
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]

@@ -1,0 +1,438 @@
+"""What sorted scores show: how far groups are apart, and how well scores separate classes.
+
+Of rows that are not in memory, from bins of their scores. Distribution functions are known at the
+ends of bins, and what they do between them has limits: so every measure has a largest error, which
+is zero if no bin has two different scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+from fairridge._typing import Booleans, Floats, Integers
+from fairridge.metrics.groups import Grouping, weighted_quantiles
+from fairridge.metrics.intervals import UNDEFINED, Estimate, effective_size
+from fairridge.metrics.outcomes import Outcomes
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Distances between the distributions of two groups of rows.
+
+    Attributes
+    ----------
+    standardized_mean_difference : float
+        First mean less second mean, in standard deviations within the two
+        groups (pooled, divisor n); 0 where both groups are the same constant.
+    kolmogorov_smirnov : float
+        sup |F₁ − F₂|, in [0, 1].
+    wasserstein : float
+        ∫ |F₁ − F₂|, in the unit of the scores (earth mover's distance).
+    """
+
+    standardized_mean_difference: float = NAN
+    kolmogorov_smirnov: float = NAN
+    wasserstein: float = NAN
+
+
+# What a group without others has.
+INCOMPARABLE = Distances()
+
+
+@dataclass(frozen=True)
+class BinErrors:
+    """How far measures of binned scores may be from those of the scores themselves, at most.
+
+    Attributes
+    ----------
+    bins : int
+        Bins with rows.
+    auc, ks_of_classes, kolmogorov_smirnov, wasserstein : float
+        The largest error in any group.
+    """
+
+    bins: int
+    auc: float = 0.0
+    ks_of_classes: float = 0.0
+    kolmogorov_smirnov: float = 0.0
+    wasserstein: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """Say it in one sentence; measures without an error are those of the rows themselves."""
+        named = {
+            "AUC": self.auc,
+            "KS of classes": self.ks_of_classes,
+            "KS": self.kolmogorov_smirnov,
+            "Wasserstein": self.wasserstein,
+        }
+        errors = [f"{name} {error:.1e}" for name, error in named.items() if error > 0.0]
+        known = f"off by at most: {', '.join(errors)}" if errors else "exact"
+        return f"measures of sorted predictions come from {self.bins:,} bins; {known}"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Weight and mean of a group, and the weighted squares of distances from it."""
+
+    total: float
+    mean: float
+    squares: float
+
+    @classmethod
+    def of(cls, scores: Floats, weight: Floats) -> Spread:
+        """Sum over rows."""
+        total = float(weight.sum())
+        mean = float((weight * scores).sum()) / total if total > 0.0 else 0.0
+        return cls(total, mean, float((weight * (scores - mean) ** 2).sum()))
+
+    @classmethod
+    def together(cls, parts: Sequence[Spread]) -> Spread:
+        """Return that of several groups; nothing cancels."""
+        total = sum(part.total for part in parts)
+        mean = sum(part.total * part.mean for part in parts) / total if total > 0.0 else 0.0
+        squares = (part.squares + part.total * (part.mean - mean) ** 2 for part in parts)
+        return cls(total, mean, sum(squares))
+
+
+@dataclass(frozen=True)
+class ScoreOrder:
+    """Scores, or bins of scores, from the lowest on: how far apart they are."""
+
+    steps: Floats  # from one to the next
+    jumps: Booleans  # whether the next one is higher: both distribution functions are known there
+
+    def apart(self, first: Spread, second: Spread, one: Floats, other: Floats) -> Distances:
+        """Compare two groups; their weights are in this order, and 0 outside of them."""
+        total = first.total + second.total
+        if first.total == 0.0 or second.total == 0.0:
+            return INCOMPARABLE
+        gap = np.abs(self.between(first.total, second.total, one, other))
+        return Distances(
+            _ratio(
+                first.mean - second.mean,
+                float(np.sqrt((first.squares + second.squares) / total)),
+                rounding=1e-13 * float(self.steps.sum()),
+            ),
+            float(min((gap * self.jumps).max(), 1.0)),
+            float((gap[:-1] * self.steps).sum()),
+        )
+
+    def between(self, first: float, second: float, one: Floats, other: Floats) -> Floats:
+        """Return the difference of two distribution functions."""
+        return np.asarray(np.cumsum(one) / first - np.cumsum(other) / second)
+
+    def of_groups(
+        self,
+        spreads: Sequence[Spread],
+        own: Sequence[Floats],
+        whole: Floats,
+        reference: int | None,
+    ) -> list[Distances]:
+        """Compare every group with a reference group, or with all rows outside it.
+
+        Their weights, and those of all rows, are in this order.
+        """
+        found = []
+        for code, (spread, weights) in enumerate(zip(spreads, own, strict=True)):
+            if code == reference:
+                found.append(INCOMPARABLE)
+            elif reference is None:
+                rest = Spread.together([*spreads[:code], *spreads[code + 1 :]])
+                found.append(self.apart(spread, rest, weights, whole - weights))
+            else:
+                found.append(self.apart(spread, spreads[reference], weights, own[reference]))
+        return found
+
+
+class SortedScores:
+    """Scores sorted once, so that every pair of groups costs one run over them.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Predictions.
+    weight : ndarray of shape (n,)
+        Positive weights.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        Rows by score; those of the same score keep their order.
+    """
+
+    def __init__(self, scores: Floats, weight: Floats) -> None:
+        self.order = np.argsort(scores, kind="stable")
+        # From the lowest score on, so that a mean far from zero costs no digits.
+        self._scores, self._weights = scores - scores.min(initial=np.inf), weight
+        ordered, self._weight = self._scores[self.order], weight[self.order]
+        steps = np.diff(ordered)
+        # Between equal scores both distribution functions are halfway through a jump.
+        self._steps = ScoreOrder(steps, np.append(steps > 0.0, True))
+
+    @property
+    def places(self) -> Integers:
+        """Which of the distinct scores each row has, in order."""
+        places = np.empty(len(self.order), dtype=np.intp)
+        jumps = self._steps.jumps
+        places[self.order] = np.cumsum(jumps) - jumps
+        return places
+
+    def between(self, first: Booleans, second: Booleans) -> Distances:
+        """Compare two groups of rows; NaN if one of them is empty."""
+        one, other = (
+            Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)
+        )
+        return self._steps.apart(
+            one, other, *(self._weight * rows[self.order] for rows in (first, second))
+        )
+
+    def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
+        """Compare every group with a reference group, or with all rows outside it."""
+        scores, weights = self._scores[grouping.order], self._weights[grouping.order]
+        spreads = [Spread.of(scores[rows], weights[rows]) for rows in grouping.slices]
+        codes = grouping.codes[self.order]
+        own = [self._weight * (codes == code) for code in range(len(spreads))]
+        return self._steps.of_groups(spreads, own, self._weight, reference)
+
+
+def _ratio(difference: float, deviation: float, rounding: float) -> float:
+    if deviation > rounding:
+        return difference / deviation
+    # Two constants: the same, or infinitely many deviations apart.
+    return 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
+
+
+def largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
+    """Largest distance between the mean in a group and the mean in all rows, within events."""
+    gaps = [0.0]
+    for event in np.unique(events):
+        inside = events == event
+        overall = rates[inside].mean()
+        gaps += [
+            abs(float(rates[inside & (codes == code)].mean() - overall))
+            for code in np.unique(codes[inside])
+        ]
+    return max(gaps)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How well scores rank the rows of a positive class before the others.
+
+    Attributes
+    ----------
+    auc : Estimate
+        Share of pairs of one row of each class in which the positive row has
+        the higher score; ties count one half.
+    ks_of_classes : float
+        Largest distance between the distribution functions of the scores of
+        both classes.
+    """
+
+    auc: Estimate = UNDEFINED
+    ks_of_classes: float = float("nan")
+
+    @property
+    def gini(self) -> Estimate:
+        """2·AUC − 1."""
+        auc = self.auc
+        return Estimate(2.0 * auc.value - 1.0, 2.0 * auc.low - 1.0, 2.0 * auc.high - 1.0)
+
+
+# What labels, numbers and rows of one class have.
+UNRANKED = Ranking()
+
+
+def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float) -> Ranking:
+    """Measure how well scores rank rows; see `ranked`."""
+    if positive.all() or not positive.any():
+        return UNRANKED
+    places = SortedScores(score, weight).places
+    of_positive, of_negative = (
+        np.bincount(places, weights=weight * rows).astype(np.float64)
+        for rows in (positive, ~positive)
+    )
+    sizes = [effective_size(weight[rows]) for rows in (positive, ~positive)]
+    return ranked(of_positive, of_negative, *sizes, confidence=confidence)
+
+
+def ranked(
+    of_positive: Floats,
+    of_negative: Floats,
+    n_positive: float,
+    n_negative: float,
+    *,
+    confidence: float,
+) -> Ranking:
+    """Measure how well scores rank, with DeLong's interval for the AUC on the logit scale.
+
+    With v the share of rows of the other class that a row is ranked right
+    against (its placement), the AUC is the mean of v over either class, and its
+    variance the sum of those of both means (DeLong, DeLong and Clarke-Pearson
+    1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1,
+    or of a single row of a class, has no interval.
+
+    Parameters
+    ----------
+    of_positive, of_negative : ndarray of shape (m,)
+        Weights of both classes at every score, from the lowest on.
+    n_positive, n_negative : float
+        Effective numbers of rows.
+    confidence : float
+        Level of the interval.
+    """
+    total, others = float(of_positive.sum()), float(of_negative.sum())
+    if not (total > 0.0 and others > 0.0):
+        return UNRANKED
+    up_to, up_to_others = np.cumsum(of_positive), np.cumsum(of_negative)
+    separation = min(float(np.abs(up_to / total - up_to_others / others).max()), 1.0)
+    above = 1.0 - (up_to - 0.5 * of_positive) / total
+    below = (up_to_others - 0.5 * of_negative) / others
+    variance, area = 0.0, 0.0
+    for v, w, n in ((below, of_positive, n_positive), (above, of_negative, n_negative)):
+        area = float(np.average(v, weights=w))
+        spread = float(np.average((v - area) ** 2, weights=w))
+        variance += spread / (n - 1.0) if n > 1.0 + 1e-9 else float("nan")
+    if not 0.0 < area < 1.0 or not variance > 0.0:
+        return Ranking(Estimate(area), separation)
+    half = float(ndtri(0.5 + confidence / 2.0)) * np.sqrt(variance) / (area * (1.0 - area))
+    low, high = (float(expit(logit(area) + sign * half)) for sign in (-1.0, 1.0))
+    return Ranking(Estimate(area, low, high), separation)
+
+
+# Bins, each of the same weight: measures are then off by less than 0.001.
+SCORE_BINS = 4096
+# Groups times bins, whose weights take 32 MB; many groups have fewer bins.
+MAX_WEIGHTS = 1 << 22
+
+
+@dataclass(frozen=True)
+class BinnedScores:
+    """Weights of scores by group and bin; those of other rows add."""
+
+    low: Floats  # smallest score of every bin, of shape (m,)
+    high: Floats  # largest
+    # Of the rows of the positive class, and of the others; of all rows where there are no
+    # classes or labels were predicted. Of shape (2, G, m) or (1, G, m).
+    classes: Floats
+    squares: Floats  # sums of squares of these weights, of shape (2, G) or (1, G)
+
+    @staticmethod
+    def edges(scores: Floats, weights: Floats, n_groups: int) -> Floats:
+        """Return the largest score of every bin; `scores` are in order."""
+        bins = min(SCORE_BINS, max(MAX_WEIGHTS // n_groups, 2))
+        if len(scores) <= bins:
+            return scores
+        levels = np.arange(1, bins + 1) / bins
+        return np.unique(weighted_quantiles(scores, weights, levels))
+
+    @classmethod
+    def of(cls, parts: Sequence[Grouping], outcomes: Outcomes, edges: Floats) -> BinnedScores:
+        """Sum weights."""
+        score, weight, m = outcomes.score, outcomes.weight, len(edges)
+        places = np.minimum(np.searchsorted(edges, score, side="left"), m - 1)
+        low, high = np.full((2, m), np.inf)
+        np.minimum.at(low, places, score)
+        np.minimum.at(high, places, -score)
+        parted = outcomes.ranks and outcomes.response is not None
+        rows = [outcomes.observed, ~outcomes.observed] if parted else [np.ones(len(score))]
+        classes = [
+            [
+                np.bincount(part.codes * m + places, weight * among, len(part.labels) * m)
+                for part in parts
+            ]
+            for among in rows
+        ]
+        squares = [
+            [np.bincount(part.codes, weight**2 * among, len(part.labels)) for part in parts]
+            for among in rows
+        ]
+        return cls(
+            low,
+            -high,
+            np.array([np.concatenate(each).reshape(-1, m) for each in classes]),
+            np.array([np.concatenate(each) for each in squares]),
+        )
+
+    def __add__(self, other: BinnedScores) -> BinnedScores:
+        return BinnedScores(
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.classes + other.classes,
+            self.squares + other.squares,
+        )
+
+    @property
+    def weights(self) -> Floats:
+        """Of all rows, of shape (G, m)."""
+        return np.asarray(self.classes.sum(axis=0))
+
+    def groups(self, chosen: Booleans) -> BinnedScores:
+        """Return some groups, and the bins that have rows."""
+        there = self.low <= self.high
+        classes = self.classes[:, chosen][:, :, there]
+        return BinnedScores(self.low[there], self.high[there], classes, self.squares[:, chosen])
+
+    @property
+    def order(self) -> ScoreOrder:
+        """The bins, at the middles of their scores."""
+        steps = np.diff((self.low + self.high) / 2.0)
+        return ScoreOrder(steps, np.full(len(self.low), True))
+
+    def distances(
+        self, own: slice, spreads: Sequence[Spread], reference: int | None
+    ) -> list[Distances]:
+        """Compare the groups of an attribute with a reference group, or with all other rows."""
+        weights = self.weights[own]
+        return self.order.of_groups(spreads, list(weights), weights.sum(axis=0), reference)
+
+    def rankings(self, confidence: float) -> list[Ranking]:
+        """Return how well scores separate the classes in every group."""
+        if len(self.classes) == 1:
+            return [UNRANKED] * len(self.classes[0])
+        each = zip(*self.classes, *self.squares, strict=True)
+        return [
+            ranked(true, others, *map(_effective, (true, others), squares), confidence=confidence)
+            for true, others, *squares in each
+        ]
+
+    def errors(self, own: Sequence[slice], references: Sequence[int | None]) -> BinErrors:
+        """Return the largest errors, over the groups of all attributes, whose places these are."""
+        wide = self.high > self.low
+        ks, wasserstein, auc, classes = [0.0], [0.0], [0.0], [0.0]
+        for place, reference in zip(own, references, strict=True):
+            weights = self.weights[place]
+            for code, group in enumerate(weights):
+                other = weights.sum(axis=0) - group if reference is None else weights[reference]
+                if code != reference and group.sum() > 0.0 and other.sum() > 0.0:
+                    ks.append(_gap_error(group, other, wide))
+                    shares = group / group.sum() + other / other.sum()
+                    wasserstein.append(float(shares @ (self.high - self.low)) / 2.0)
+        for true, others in zip(*self.classes, strict=True) if len(self.classes) > 1 else ():
+            if true.any() and others.any():
+                classes.append(_gap_error(true, others, wide))
+                pairs = (true / true.sum()) * (others / others.sum())
+                auc.append(float(pairs[wide].sum()) / 2.0)
+        return BinErrors(len(self.low), max(auc), max(classes), max(ks), max(wasserstein))
+
+
+def _gap_error(one: Floats, other: Floats, wide: Booleans) -> float:
+    """Return how much farther apart two distribution functions may be within a bin."""
+    p, q = one / one.sum(), other / other.sum()
+    after = np.cumsum(p) - np.cumsum(q)
+    before = after - p + q
+    # Within a bin one function may rise first, and then the other.
+    inside = np.maximum(before + p, q - before)[wide]
+    return max(float(inside.max(initial=0.0)) - float(np.abs(after).max()), 0.0)
+
+
+def _effective(weights: Floats, squares: float) -> float:
+    """Return Kish's effective number of rows."""
+    return float(weights.sum()) ** 2 / float(squares) if squares > 0.0 else 0.0
