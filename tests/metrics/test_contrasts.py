@@ -1,5 +1,6 @@
 """Intervals of differences, ratios, areas and shares: statsmodels, scipy, brute force, coverage."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -11,12 +12,13 @@ from scipy import stats
 
 from fairridge.metrics import audit
 from fairridge.metrics.contrasts import (
-    largest_mean_difference,
-    largest_rate_difference,
-    mean_ratios,
-    rate_ratio,
-    smallest_mean_ratio,
-    smallest_rate_ratio,
+    largest_difference,
+    mean_limits,
+    mean_ratio_limits,
+    rate_difference_limits,
+    rate_ratio_limits,
+    ratios,
+    smallest_ratio,
 )
 from fairridge.metrics.intervals import mean_interval
 from fairridge.metrics.share_interval import explained_share
@@ -26,8 +28,21 @@ from tests.zoo import LateModule, rate_interval
 proportion = LateModule("statsmodels.stats.proportion")
 
 
+largest_rate_difference = partial(largest_difference, rate_difference_limits)
+smallest_rate_ratio = partial(smallest_ratio, rate_ratio_limits)
+smallest_mean_ratio = partial(smallest_ratio, mean_ratio_limits)
+
+
+def largest_mean_difference(groups, confidence):
+    return largest_difference(mean_limits, [groups], confidence)
+
+
+def rate_ratio(first, second, confidence):
+    return ratios(rate_ratio_limits, [first], second, confidence)[0]
+
+
 def mean_ratio(first, second, confidence):
-    return mean_ratios([first], second, confidence)[0]
+    return ratios(mean_ratio_limits, [first], second, confidence)[0]
 
 
 def rate(hits, n, confidence=0.95):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -206,27 +206,17 @@ def audit(
     rules = {"threshold": threshold, "top": top, "favorable": favorable}
     if not data.of_times:
         rules |= {"positive": positive, "kind": kind}
-    options = AuditOptions(
-        rules, float(confidence), bins, int(small), float(minimum_share), intersections,
-        reference or {}, learned,
-    )  # fmt: skip
-    found = _audited(data, options)
+    asked = partial(
+        Asked,
+        confidence=float(confidence),
+        small=int(small),
+        minimum_share=float(minimum_share),
+        reference=reference or {},
+        controls=data.controls,
+    )
+    found = _audited(data, rules, asked, bins, intersections=intersections, learned=learned)
     _warn_of_ranking(found)
     return found
-
-
-@dataclass(frozen=True)
-class AuditOptions:
-    """What an audit may be asked for; see `audit`."""
-
-    rules: dict[str, Any]  # how predictions are read, and who is selected
-    confidence: float
-    bins: int
-    small: int
-    minimum_share: float
-    intersections: bool
-    reference: Mapping[str, Any]
-    learned: bool
 
 
 @dataclass(frozen=True)
@@ -251,34 +241,32 @@ class AuditedData:
     kinds: Mapping[str, Kind] | None = None  # of the columns of a source; None in memory
 
 
-def _audited(data: AuditedData, options: AuditOptions) -> Audit:
+def _audited(
+    data: AuditedData,
+    rules: dict[str, Any],
+    asked: Callable[..., Asked],
+    bins: int,
+    *,
+    intersections: bool,
+    learned: bool,
+) -> Audit:
     """Look at all rows, decide how they are read, and compare their groups."""
-    seen = data.batches.sum(partial(_first_look, options.bins, data.kinds))
-    attributes, controls = (
-        attributes_of(seen[name], options.bins) for name in ("attributes", "controls")
-    )
-    backend = data.batches.rows.attributes.backend if isinstance(data.batches, InMemory) else None
-    columns = AuditedColumns(attributes, options.intersections, backend)
-    decided = _decided(data, seen, options.rules)
-    asked = Asked(
-        columns,
-        decided,
-        options.confidence,
-        options.small,
-        options.minimum_share,
-        options.reference,
-        data.controls,
-    )
     batches = data.batches
+    seen = batches.sum(partial(_first_look, bins, data.kinds))
+    attributes, controls = (attributes_of(seen[name], bins) for name in ("attributes", "controls"))
+    backend = batches.rows.attributes.backend if isinstance(batches, InMemory) else None
+    columns = AuditedColumns(attributes, intersections, backend)
+    decided = _decided(data, seen, rules)
     if isinstance(batches, Streamed):
         batches = batches.in_pieces(columns.width + sum(len(one.column_names) for one in controls))
     every_cell = data.kinds is not None
     batches = batches.map(partial(_compared, columns, controls, decided, every_cell))
-    found = compare(batches, asked)
-    if not (options.learned and isinstance(batches, InMemory)):
+    about = asked(columns, decided)
+    found = compare(batches, about)
+    if not (learned and isinstance(batches, InMemory)):
         return found
     outcomes, S = batches.rows.outcomes, batches.rows.known.columns
-    share = learned_share(outcomes.score, S, outcomes.weight, options.confidence)
+    share = learned_share(outcomes.score, S, outcomes.weight, about.confidence)
     return replace(found, learned_share=share)
 
 

@@ -42,31 +42,14 @@ BISECTION_STEPS, BISECTION_PARTS = 10, 32
 Limits = Callable[[Floats, Floats, float], tuple[Floats, Floats]]
 
 
-def rate_ratios(
-    groups: Sequence[Estimate], reference: Estimate, confidence: float
-) -> list[Estimate]:
-    """Return the ratios of the shares of groups to that of another; NaN if that is 0."""
-    return _ratios_to(_ratio_limits, groups, reference, confidence)
-
-
-def rate_ratio(first: Estimate, second: Estimate, confidence: float) -> Estimate:
-    """Return the ratio of the shares of two groups; NaN if the second is 0."""
-    return rate_ratios([first], second, confidence)[0]
-
-
-def mean_ratios(
-    groups: Sequence[Estimate], reference: Estimate, confidence: float
-) -> list[Estimate]:
-    """Return the ratios of the means of groups to that of another; NaN unless all are positive."""
-    if not all(group.value > 0.0 for group in groups):
-        return [UNDEFINED] * len(groups)
-    return _ratios_to(_mean_ratio_limits, groups, reference, confidence)
-
-
-def _ratios_to(
+def ratios(
     limits: Limits, groups: Sequence[Estimate], reference: Estimate, confidence: float
 ) -> list[Estimate]:
-    if not reference.value > 0.0:
+    """Return the ratios of shares, or means, of groups to that of another.
+
+    Undefined if that is 0; those of means unless all are positive.
+    """
+    if not reference.value > 0.0 or not _have_ratios(limits, groups):
         return [UNDEFINED] * len(groups)
     known = [k for k, group in enumerate(groups) if group.size > 0.0]
     found = [UNDEFINED] * len(groups)
@@ -79,25 +62,16 @@ def _ratios_to(
     return found
 
 
-def smallest_rate_ratio(groups: Sequence[Estimate], confidence: float | None) -> Estimate:
-    """Return the lowest share of a group over the highest, at most 1.
+def smallest_ratio(
+    limits: Limits, groups: Sequence[Estimate], confidence: float | None
+) -> Estimate:
+    """Return the lowest share, or mean, of a group over the highest, at most 1.
 
-    Without a confidence it has no interval.
+    Without a confidence it has no interval; undefined for means unless all are positive.
     """
-    return _smallest(_ratio_limits, groups, confidence)
-
-
-def smallest_mean_ratio(groups: Sequence[Estimate], confidence: float | None) -> Estimate:
-    """Return the lowest mean of a group over the highest, at most 1; NaN unless all are > 0."""
-    if not all(group.value > 0.0 for group in groups):
-        return UNDEFINED
-    return _smallest(_mean_ratio_limits, groups, confidence)
-
-
-def _smallest(limits: Limits, groups: Sequence[Estimate], confidence: float | None) -> Estimate:
     known = [group for group in groups if group.value == group.value]
     values = [group.value for group in known]
-    if len(known) < 2 or max(values) <= 0.0:
+    if len(known) < 2 or max(values) <= 0.0 or not _have_ratios(limits, groups):
         return UNDEFINED
     if confidence is None:
         return Estimate(min(values) / max(values))
@@ -107,17 +81,15 @@ def _smallest(limits: Limits, groups: Sequence[Estimate], confidence: float | No
     return Estimate(min(values) / max(values), float(lows.min()), min(float(highs.min()), 1.0))
 
 
-def largest_rate_difference(families: Sequence[Sequence[Estimate]], confidence: float) -> Estimate:
-    """Return the largest difference between shares of two groups, of any kind of share."""
-    return _largest(_difference_limits, families, confidence)
+def _have_ratios(limits: Limits, groups: Sequence[Estimate]) -> bool:
+    """Whether groups have ratios: means only if all are positive."""
+    return limits is not mean_ratio_limits or all(group.value > 0.0 for group in groups)
 
 
-def largest_mean_difference(groups: Sequence[Estimate], confidence: float) -> Estimate:
-    """Return the largest difference between means of two groups."""
-    return _largest(mean_limits, [groups], confidence)
-
-
-def _largest(limits: Limits, families: Sequence[Sequence[Estimate]], confidence: float) -> Estimate:
+def largest_difference(
+    limits: Limits, families: Sequence[Sequence[Estimate]], confidence: float
+) -> Estimate:
+    """Return the largest difference between two groups, of any family of shares or means."""
     known = [[group for group in groups if group.value == group.value] for groups in families]
     compared = [groups for groups in known if len(groups) > 1]
     if not compared:
@@ -147,7 +119,8 @@ def as_columns(groups: Sequence[Estimate]) -> Floats:
     return np.array([(group.value, group.size, group.error) for group in groups]).T
 
 
-def _difference_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+def rate_difference_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+    """Return the ends of Newcombe's intervals of differences of shares."""
     (p1, n1, _), (p2, n2, _) = first, second
     return newcombe_limits(p1, n1, p2, n2, float(-ndtri(outside / 2.0)))
 
@@ -182,14 +155,15 @@ def welch(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return np.sqrt(v1 + v2), df
 
 
-def _mean_ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+def mean_ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
     """Return the ends for ratios of positive means: log m has the standard error e/m."""
     one, other = (np.array([np.log(m), n, e / m]) for m, n, e in (first, second))
     low, high = mean_limits(one, other, outside)
     return np.exp(low), np.exp(high)
 
 
-def _ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+def rate_ratio_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, Floats]:
+    """Return the ends of score intervals of ratios of shares."""
     z = float(-ndtri(outside / 2.0))
     (p1, n1, _), (p2, n2, _) = first, second
 
@@ -222,6 +196,9 @@ def ratio_variance(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats
     q2 = 2.0 * c / (root - b)
     q1 = ratio * q2
     return (q1 * (1.0 - q1) / n1 + ratio**2 * q2 * (1.0 - q2) / n2) * n / (n - 1.0)
+
+
+# ------------------------------------------------------------------------ tests
 
 
 def judged_estimates(
@@ -282,7 +259,7 @@ def ratio_p_value(first: Estimate, second: Estimate, ratio: float) -> float:
 def ratio_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
     """Return the ends of the score interval of p₁/p₂, each wrong with probability `level`."""
     one, other = (replace(group, size=size_as_share(group)) for group in (first, second))
-    ends = rate_ratio(one, other, 1.0 - 2.0 * level)
+    (ends,) = ratios(rate_ratio_limits, [one], other, 1.0 - 2.0 * level)
     return ends.low, ends.high
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fairridge.metrics.contrasts import (
-    largest_mean_difference,
-    largest_rate_difference,
-    mean_ratios,
-    rate_ratios,
-    smallest_mean_ratio,
-    smallest_rate_ratio,
+    Limits,
+    largest_difference,
+    mean_limits,
+    mean_ratio_limits,
+    rate_difference_limits,
+    rate_ratio_limits,
+    ratios,
+    smallest_ratio,
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.sorted_scores import INCOMPARABLE, UNRANKED, Distances, Ranking
@@ -266,23 +268,24 @@ class AttributeAudit(Between):
         true = [group.true_positive_rate for group in compared]
         false = [group.false_positive_rate for group in compared]
         means = [group.mean_prediction for group in compared]
-        ratios = [_ratios(groups, reference, "selection_rate", rate_ratios, confidence)]
+        found = [_ratios(groups, reference, "selection_rate", rate_ratio_limits, confidence)]
         if amounts:
-            ratios.append(_ratios(groups, reference, "mean_prediction", mean_ratios, confidence))
+            limits = mean_ratio_limits
+            found.append(_ratios(groups, reference, "mean_prediction", limits, confidence))
         fields = "impact_ratio", "mean_ratio"
         return cls(
             attribute,
             tuple(
                 replace(group, **dict(zip(fields, of_group, strict=False)))
-                for group, *of_group in zip(groups, *ratios, strict=True)
+                for group, *of_group in zip(groups, *found, strict=True)
             ),
             None if reference is None else groups[reference].group,
-            largest_rate_difference([rates], confidence),
-            smallest_rate_ratio(rates, lowest),
-            largest_rate_difference([true], confidence),
-            largest_rate_difference([true, false], confidence),
-            largest_mean_difference(means, confidence),
-            smallest_mean_ratio(means, lowest) if amounts else UNDEFINED,
+            largest_difference(rate_difference_limits, [rates], confidence),
+            smallest_ratio(rate_ratio_limits, rates, lowest),
+            largest_difference(rate_difference_limits, [true], confidence),
+            largest_difference(rate_difference_limits, [true, false], confidence),
+            largest_difference(mean_limits, [means], confidence),
+            smallest_ratio(mean_ratio_limits, means, lowest) if amounts else UNDEFINED,
             calibration,
         )
 
@@ -309,7 +312,7 @@ def _ratios(
     groups: Sequence[GroupMeasures],
     reference: int | None,
     name: str,
-    ratios_to: Callable[[Sequence[Estimate], Estimate, float], list[Estimate]],
+    limits: Limits,
     confidence: float,
 ) -> list[Estimate]:
     """Relate every group to the reference, or to the highest; a small one if all are small."""
@@ -322,7 +325,7 @@ def _ratios(
     best = reference
     if best is None:
         best = max(known or range(len(groups)), key=lambda k: estimates[k].value)
-    found = ratios_to(estimates, estimates[best], confidence)
+    found = ratios(limits, estimates, estimates[best], confidence)
     # A ratio of a group to itself does not vary.
     found[best] = Estimate(1.0, 1.0, 1.0) if estimates[best].value > 0.0 else UNDEFINED
     return found

@@ -7,33 +7,29 @@ dependence where it explains nothing. The interval holds the ω whose tails do
 not exclude ω̂. Its lower end is 0 if the rows do not contradict that S explains
 nothing. VAR(ω̂) is the sandwich estimate: predictions need not be normal, nor
 equally spread in all groups, and rows may have weights.
+
+Differences of groups given controls come from the same regressions on controls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+
 import numpy as np
+from scipy.special import stdtrit
+
 from fairridge._typing import Floats
 from fairridge.engines import Moments
 from fairridge.inference.certificate import odds_behind
 from fairridge.inference.scores import maps_given
 from fairridge.metrics.batches import Alike, Sums
+from fairridge.metrics.dependence_shares import NEGLIGIBLE_DEVIATION
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.intervals import Estimate, mean_estimates
+from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_estimates
 from fairridge.solvers.spectrum import whitening
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
-import numpy as np
-from scipy.special import stdtrit
-from fairridge._typing import Floats
-from fairridge.inference.scores import maps_given
-from fairridge.metrics.batches import Alike, Sums
-from fairridge.metrics.dependence_shares import NEGLIGIBLE_DEVIATION
-from fairridge.metrics.groups import Grouping
-from fairridge.metrics.intervals import UNDEFINED, Estimate
 
 # Share of a variance that S leaves which is rounding.
 NOTHING_LEFT = 1e-12
@@ -219,6 +215,9 @@ def loss_share(table: GroupTable, confidence: float) -> Estimate:
     variance = np.array([max(float(spread), 0.0) / explained**2])
     found = mean_estimates(np.array([share]), variance, table.sizes, confidence)[0]
     return Estimate(found.value, found.low, found.high)
+
+
+# ------------------------------------------------------------------------ groups given controls
 
 
 @dataclass(frozen=True)

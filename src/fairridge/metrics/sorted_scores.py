@@ -222,6 +222,9 @@ def largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
     return max(gaps)
 
 
+# ------------------------------------------------------------------------ ranks
+
+
 @dataclass(frozen=True)
 class Ranking:
     """How well scores rank the rows of a positive class before the others.
@@ -305,6 +308,9 @@ def ranked(
     half = float(ndtri(0.5 + confidence / 2.0)) * np.sqrt(variance) / (area * (1.0 - area))
     low, high = (float(expit(logit(area) + sign * half)) for sign in (-1.0, 1.0))
     return Ranking(Estimate(area, low, high), separation)
+
+
+# ------------------------------------------------------------------------ bins
 
 
 # Bins, each of the same weight: measures are then off by less than 0.001.

@@ -341,10 +341,10 @@ def _tested(
     level = 1.0 - confidence
     first = theirs.judged(models[start], rule, wanted)
     missing = tuple(_untested(rule, own[start], first, ours.cut | theirs.cut))
-    if missing and untested == "refuse" and not rule.testable(first):
-        return _undecided(rule, confidence, missing, wanted)
-    walk = list(_walk(rule, bounds[start:], own[start:], judged, level))
     undecided = bool(missing) and untested == "refuse"
+    walk = []
+    if not undecided or rule.testable(first):
+        walk = list(_walk(rule, bounds[start:], own[start:], judged, level))
     return _concluded(rule, confidence, walk, models[start:], missing, undecided, wanted)
 
 
@@ -392,26 +392,6 @@ class _Readable:
         return {table.label(k) for k, many in enumerate(numbers_beyond(table, BINS)) if many}
 
 
-def _undecided(
-    rule: Rule, confidence: float, missing: tuple[dict[str, Any], ...], wanted: Favorable
-) -> ChosenBound:
-    """Say that no two groups could be tested."""
-    return ChosenBound(
-        unfairness=None,
-        model=None,
-        granted=False,
-        undecided=True,
-        rule=rule,
-        confidence=confidence,
-        p_value=None,
-        steps=(),
-        nearest=None,
-        failed=None,
-        untested=missing,
-        favorable=wanted,
-    )
-
-
 def _concluded(
     rule: Rule,
     confidence: float,
@@ -422,25 +402,25 @@ def _concluded(
     wanted: Favorable,
 ) -> ChosenBound:
     """Take the last bound that passed, unless groups keep the answer open."""
-    steps, rows = zip(*walk, strict=True)
+    steps, rows = [step for step, _ in walk], [judged for _, judged in walk]
     passed, level = sum(step["passed"] for step in steps), 1.0 - confidence
     granted = bool(passed) and not undecided
-    last, r = passed - 1, steps[passed - 1]["unfairness"]
-    small = (f"{p.attribute} = {p.name} ({p.share:.1%})" for p in rule.passed_over(rows[0]))
+    last, r = passed - 1, steps[passed - 1]["unfairness"] if granted else np.nan
+    small = rule.passed_over(rows[0]) if rows else ()
     return ChosenBound(
-        unfairness=r if granted and not np.isnan(r) else None,
+        unfairness=None if np.isnan(r) else r,
         model=models[last].given if granted else None,
         granted=granted,
         undecided=undecided,
         rule=rule,
         confidence=confidence,
         p_value=steps[last]["p_value"] if granted else None,
-        steps=steps,
+        steps=tuple(steps),
         nearest=rule.compared(rows[last], level) if granted else None,
         failed=rule.compared(rows[passed], level) if passed < len(steps) else None,
         untested=missing,
         favorable=wanted,
-        passed_over=tuple(small),
+        passed_over=tuple(f"{p.attribute} = {p.name} ({p.share:.1%})" for p in small),
     )
 
 
@@ -469,22 +449,17 @@ def _untested(
     rule: Rule, own: JudgedRows, held: JudgedRows, cut: set[str]
 ) -> Iterator[dict[str, Any]]:
     """Name groups of held-out rows that are too small, and those that have no such rows at all."""
-    for part in rule.untested(held):
-        yield _group(part.attribute, part.name, int(part.mean.size + 1e-9))
+    found = [(p.attribute, p.name, int(p.mean.size + 1e-9)) for p in rule.untested(held)]
     for theirs, ours in zip(rule.parts(own), rule.all_parts(held), strict=True):
         there = {part.name for part in ours}
-        for part in theirs:
-            if part.name not in there and part.attribute not in cut:
-                yield _group(part.attribute, part.name, 0)
-
-
-def _group(attribute: str, name: str, n_rows: int) -> dict[str, Any]:
-    return {
-        "attribute": attribute,
-        "group": name,
-        "n_rows": n_rows,
-        "rows_needed": SMALL_GROUP_ROWS,
-    }
+        found += [
+            (part.attribute, part.name, 0)
+            for part in theirs
+            if part.name not in there and part.attribute not in cut
+        ]
+    names = "attribute", "group", "n_rows", "rows_needed"
+    for group in found:
+        yield dict(zip(names, (*group, SMALL_GROUP_ROWS), strict=True))
 
 
 def _walk(

@@ -4,6 +4,10 @@ Under statistical parity or equality of opportunity a fold costs no pass over
 its training rows. Their moments are those of all rows less the fold's, and
 everything on the validation rows is a quadratic form in the fold's own
 moments. If that would lose digits the rows are read.
+
+Of rows that are not in memory, moments of all folds come from one pass, and those of a training
+set are the sum of the other folds'. If digits would be lost, a second pass leaves triangular
+roots of all folds, which carry them.
 """
 
 from __future__ import annotations
@@ -222,6 +226,9 @@ def _orthonormal(root: Floats) -> Floats:
     _, values, rotation = np.linalg.svd(root / scale, full_matrices=False)
     used = values > root.shape[1] * 1e-12 * max(values.max(initial=0.0), 1.0)
     return rotation[used].T / values[used] / scale[:, None]
+
+
+# ------------------------------------------------------------------------ rows elsewhere
 
 
 @dataclass(frozen=True)

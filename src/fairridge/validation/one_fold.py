@@ -218,6 +218,9 @@ def share_of(part: float, other: float) -> float:
     return part / (part + other) if part + other > 0.0 else 0.0
 
 
+# ------------------------------------------------------------------------ models of any kind
+
+
 # Rows that show whether a model uses S, and the relative change of a prediction that does.
 SHUFFLED_ROWS, PREDICTION_TOLERANCE = 1000, 1e-9
 

@@ -325,6 +325,9 @@ def _head(rows: ScoredRows) -> ScoredRows:
     return replace(rows, attributes=rows.attributes.take(np.array([0])), **kept)
 
 
+# ------------------------------------------------------------------------ drift
+
+
 # Shares below this count as this: an empty level would be infinitely far away.
 MIN_SHARE = 1e-4
 # Unknown levels are encoded as averages, which have no shares.
