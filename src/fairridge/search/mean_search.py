@@ -114,10 +114,10 @@ class BoundedMeans:
                 order,
             )
 
-    def is_balanced_at(self, means: MeansAt) -> bool:
+    def is_balanced_at(self, means: MeansAt, tolerance: float = BALANCE_TOLERANCE) -> bool:
         """Whether means have the totals of the response."""
         excess = np.sqrt(self.glm.basis.weight) * np.abs(means.excess).max(initial=0.0)
-        return bool(excess <= BALANCE_TOLERANCE * self.size)
+        return bool(excess <= tolerance * self.size)
 
     def at(self, theta: Floats, multipliers: Multipliers, like: Point | None = None) -> Point:
         """Return deviance and means at θ, with the second derivatives of given multipliers.

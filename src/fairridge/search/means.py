@@ -266,6 +266,9 @@ class MeanParityProblem(GLMProblem):
         """Whether a minimum was found, and meets the bound on the rows themselves."""
         if not found.point.converged or LARGEST * search.typical < found.lambda_ < np.inf:
             return False  # means of constants, but for rounding, have no share
+        # Far away no step promises anything, and totals may be missed.
+        if not search.means.is_balanced_at(found.point.beside, ROUGH_TOLERANCE):
+            return False
         fit = self._as_fit(found.lambda_, self._glm_at(search, found), found.point)
         if not self._share.value(fit) <= r + self._slack:
             return False
