@@ -32,6 +32,7 @@ from tools.fuzz.stationarity import (
     deviance_scale,
     ridge_units,
     shortest,
+    unit_ratio,
 )
 
 Floats = NDArray[np.float64]
@@ -255,10 +256,14 @@ class _Model:
             ]
         )
         eta = self._eta - columns.offset[:, None]
-        on_beside = _regressed(beside, eta - others @ self.raw[:, 1 + q :].T, w)
+        held = np.eye(len(ours))  # coefficients of controls are the shortest in their own units
+        if self.small and not problem.blind:
+            held = shortest(beside, unit_ratio(problem, ours))
+        rest = eta - others @ self.raw[:, 1 + q :].T
+        on_beside = held @ _regressed(beside @ held, rest, w)
         T = np.vstack([np.zeros((ones.shape[1], len(self.raw))), on_beside, beta])
         some = shortest(over(others, deviations), ratio) if self.small else np.eye(len(ratio))
-        return Z, ridge, T, block_diag(np.eye(first.shape[1]), some)
+        return Z, ridge, T, block_diag(np.eye(ones.shape[1]), held, some)
 
     def penalty(self) -> float:
         """Return λ₂R, with the ridge of separated data."""

@@ -71,7 +71,7 @@ def _slope(
     T = np.vstack([0.0 * ones[:1].T * model.level, t, model.beta * sd_U[:, None]])
     weight, others = 0.0 if held else lambda_, (0.0 * ones[0], 0.0 * sd_U)
     pull = 2.0 * weight * np.concatenate([others[0], absolute, others[1]])[:, None]
-    ridge = problem.predictor_penalty * np.diag(_unit_ratio(problem, sd_U) ** 2)
+    ridge = problem.predictor_penalty * np.diag(unit_ratio(problem, sd_U) ** 2)
     free = np.zeros((ones.shape[1],) * 2)
     bent = 2.0 * block_diag(free, weight * Q, ridge)
     sizes = (ridge_units(problem, sd, columns) ** 2 for sd in (sd_S, sd_U))
@@ -133,7 +133,7 @@ def ridge_units(problem: Problem, sd: Floats, columns: Columns) -> Floats:
     They are ones; of more columns than rows, as a penalty sees them.
     """
     wide = columns.U.shape[1] > len(columns.U)
-    return _unit_ratio(problem, sd) if wide else np.ones_like(sd)
+    return unit_ratio(problem, sd) if wide else np.ones_like(sd)
 
 
 def _along_shortest(problem: Problem, columns: Columns, slope: _Slope) -> _Slope:
@@ -141,9 +141,9 @@ def _along_shortest(problem: Problem, columns: Columns, slope: _Slope) -> _Slope
     sd_S, sd_U = (np.sqrt(weighted_mean(Z**2, columns.weight)) for Z in (columns.S, columns.U))
     S, U = over(columns.S, sd_S), over(columns.U, sd_U)
     absolute = problem.penalty in ("lasso", "elastic-net")  # which see every column of S
-    chosen = np.eye(len(sd_S)) if absolute else shortest(S, _unit_ratio(problem, sd_S))
+    chosen = np.eye(len(sd_S)) if absolute else shortest(S, unit_ratio(problem, sd_S))
     first = np.eye(1 if columns.likelihood.has_intercept else 0)
-    W = block_diag(first, chosen, shortest(U, _unit_ratio(problem, sd_U)))
+    W = block_diag(first, chosen, shortest(U, unit_ratio(problem, sd_U)))
     each = np.kron(np.eye(slope.gradient.shape[1]), W)
     return replace(
         slope,
@@ -197,14 +197,14 @@ def deviance_scale(columns: Columns, eta: Floats, null: Floats) -> float:
 
 def _penalty(problem: Problem, S: Floats, w: Floats, sd: Floats) -> tuple[Floats, Floats]:
     """Q and a of the penalty tᵀQt + 2Σ a|t| on coefficients t of standardized S."""
-    ratio = _unit_ratio(problem, sd)
+    ratio = unit_ratio(problem, sd)
     if problem.penalty == "radial":
         return S.T @ (w[:, None] * S), 0.0 * ratio
     l1 = {"ridge": 0.0, "elastic-net": 0.5, "lasso": 1.0}[problem.penalty]
     return (1.0 - l1) * np.diag(ratio**2), l1 * ratio
 
 
-def _unit_ratio(problem: Problem, sd: Floats) -> Floats:
+def unit_ratio(problem: Problem, sd: Floats) -> Floats:
     """Size of a coefficient as the penalty sees it, of one that is 1 on a standardized column."""
     return np.ones_like(sd) if problem.standardize else 1.0 / np.where(sd > 0.0, sd, 1.0)
 
