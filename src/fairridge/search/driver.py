@@ -341,8 +341,7 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
     rates = local.rates[local.rates > CURVATURE_TOLERANCE * local.rates.max(initial=0.0)]
     if not rates.size:
         return Choice.UNCONSTRAINED
-    with np.errstate(over="ignore", divide="ignore"):
-        halves = 0.5 / np.array([rates.max(), rates.min()])  # 1/(2t) halves a direction
+    halves = 0.5 / np.array([rates.max(), rates.min()])  # 1/(2t) halves a direction
     if np.isinf(halves).any():  # far away nothing moves
         return None
     grid = lambda_grid(*halves.tolist())

@@ -106,10 +106,6 @@ class MeanParityProblem(GLMProblem):
         return plain, plain.on(self.glm.ridged)
 
     @cached_property
-    def _search(self) -> MeanSearch:
-        return self._searches[0]
-
-    @cached_property
     def _elsewhere(self) -> Floats:
         """What totals of rows that the model is fitted without will exceed those observed by."""
         observed = self.glm.basis.weight * self.glm.basis.center_targets
@@ -190,7 +186,7 @@ class MeanParityProblem(GLMProblem):
         counted = self._share.counted_classes(self.family, self.settings.classes)
         unknown = self.space.controls or (self.settings.blind and counted)
         floor = 0.0 if unknown else super()._floor()
-        is_constant_fair = floor == 0.0 or self._search.null.beside.variance == 0.0
+        is_constant_fair = floor == 0.0 or self._searches[0].null.beside.variance == 0.0
         return floor if is_constant_fair else 0.0
 
     def _choose_above(self, definition: Definition, bounds: Floats) -> list[Choice]:
@@ -283,7 +279,7 @@ class MeanParityProblem(GLMProblem):
     def _is_constant_alone(self) -> bool:
         """Whether S explains all of the means of any model but a constant: S is all there is."""
         alone = not (self._has_others or self.space.controls or self.settings.blind)
-        return alone and self._search.null.beside.variance == 0.0
+        return alone and self._searches[0].null.beside.variance == 0.0
 
     def _kept(self, r: float, found: Found) -> Choice:
         """Keep a model that was found together with its λ."""
@@ -301,7 +297,7 @@ class MeanParityProblem(GLMProblem):
     def _explains_nothing(self, lambda_: float) -> bool:
         """Whether the means at a λ do not vary, though they could."""
         constant = self._share.components(self.fit(lambda_))["mean_variance"] == 0.0
-        return constant and self.fit(0.0).deviance < self._search.null.deviance
+        return constant and self.fit(0.0).deviance < self._searches[0].null.deviance
 
     @property
     def _slack(self) -> float:
