@@ -25,14 +25,15 @@ train, new = slice(0, 4000), slice(4000, None)
 
 # %%
 # Without a bound, women are hired far less often:
-free = FairRidgeClassifier(1, sensitive=["sex"], blind=True).fit(people[train], hired[train])
+options = {"sensitive": ["sex"], "definition": "mean-parity", "blind": True}
+free = FairRidgeClassifier(1, **options).fit(people[train], hired[train])
 chance = free.predict_proba(people[new])
 found = audit(hired[new], chance, sensitive_features=people[new][["sex"]])
 print(f"ratio of selection rates: {found['sex'].demographic_parity_ratio:.2f}")
 
 # %%
 # The largest bound that meets the rule with confidence 0.9:
-model = FairRidgeClassifier(sensitive=["sex"], definition="mean-parity", blind=True)
+model = FairRidgeClassifier(**options)
 chosen = choose_bound(
     model, people[train], hired[train], people[new], hired[new],
     rule=AdverseImpact(0.8, favorable=True), confidence=0.9,

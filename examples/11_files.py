@@ -36,7 +36,7 @@ import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots()
 some = together.sample(2000, random_state=0).drop(columns="paid")
-free = FairRidgeClassifier(1, sensitive=["age"]).fit(
+free = FairRidgeClassifier(1, sensitive=["age"], definition="mean-parity").fit(
     together.drop(columns="paid"), together["paid"]
 )
 for name, fitted in {"no bound": free, "r = 0.01": memory}.items():
