@@ -116,6 +116,14 @@ def listed(values: Iterable[Any], most: int = 5, write: Callable[[Any], str] = r
     return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+def enumerated(names: Iterable[Any], last: str = "and", most: int | None = None) -> str:
+    """Write names as a reader says them: a, b and c; above some number how many more there are."""
+    texts = list(map(str, names))
+    if most is not None and len(texts) > most:
+        texts[most:] = [f"{len(texts) - most} more"]
+    return f" {last} ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
 def meant(name: Any, known: Iterable[Any]) -> str:
     """Ask whether a wrong name was meant to be one of those known, or list these."""
     texts = list(map(str, known))

@@ -148,9 +148,15 @@ class Table:
 
     def html(self) -> str:
         """Return what a notebook shows: the first rows, if there are many."""
-        parts = [_facts_html(self.title, self.facts)] if self.facts else []
-        if self._shown:
-            parts.append(_rows_html("" if self.facts else self.title, self._shown))
+        parts, columns = [], self._shown
+        if self.facts:
+            parts.append(_html(self.title, [("td", fact) for fact in self.facts], [True, False]))
+        if columns:
+            lines = zip(*(column.cells[:SHOWN_ROWS] for column in columns), strict=True)
+            head = "th", [str(column.head) for column in columns]
+            rows = [head, *(("td", line) for line in lines)]
+            title = "" if self.facts else self.title
+            parts.append(_html(title, rows, [column.left for column in columns]))
         notes = [*self.notes, *self._more()]
         return "".join([*parts, *(f"<div><small>{escape(note)}</small></div>" for note in notes)])
 
@@ -252,30 +258,12 @@ def _fact_lines(facts: Sequence[tuple[str, str]], listed: bool) -> list[str]:
     ]
 
 
-def _facts_html(title: str, facts: Sequence[tuple[str, str]]) -> str:
-    rows = "".join(
-        f'<tr><th style="{LEFT}">{escape(label)}</th><td style="{CELL}">{escape(value)}</td></tr>'
-        for label, value in facts
-    )
-    return f"<table>{_caption(title)}<tbody>{rows}</tbody></table>"
-
-
-def _rows_html(title: str, columns: Sequence[Column]) -> str:
-    def row(tag: str, cells: Sequence[str]) -> str:
-        pairs = zip(columns, cells, strict=True)
-        shown = (
-            f'<{tag} style="{LEFT if column.left else CELL}">{escape(cell)}</{tag}>'
-            for column, cell in pairs
-        )
-        return f"<tr>{''.join(shown)}</tr>"
-
-    head = row("th", [str(column.head) for column in columns])
-    lines = zip(*(column.cells[:SHOWN_ROWS] for column in columns), strict=True)
-    body = "".join(row("td", line) for line in lines)
-    return f"<table>{_caption(title)}<thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def _caption(title: str) -> str:
-    if not title:
-        return ""
-    return f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
+def _html(title: str, rows: Iterable[tuple[str, Sequence[str]]], left: Sequence[bool]) -> str:
+    """Return rows of cells with their tag as a table; columns of text are aligned to the left."""
+    styles, lines = [LEFT if of_text else CELL for of_text in left], []
+    for tag, cells in rows:
+        pairs = zip(styles, map(escape, cells), strict=True)
+        texts = (f'<{tag} style="{style}">{cell}</{tag}>' for style, cell in pairs)
+        lines.append(f"<tr>{''.join(texts)}</tr>")
+    caption = f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
+    return f"<table>{caption if title else ''}<tbody>{''.join(lines)}</tbody></table>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.arguments import enumerated
 from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
 from fairridge.fairness.base import Whole
@@ -57,8 +57,8 @@ class Measure:
         """Say among whom S explains something; empty for everyone."""
         same = list(self.given)
         if len(self.labels) > 1:
-            same.append(f"class ({_enumerated(self.labels, 'or')})")
-        people = f"people of the same {_enumerated(same)}" if same else ""
+            same.append(f"class ({enumerated(self.labels, 'or')})")
+        people = f"people of the same {enumerated(same)}" if same else ""
         if len(self.labels) == 1:
             people = f"{people or 'people'} of class {self.labels[0]}"
         return people
@@ -66,9 +66,9 @@ class Measure:
     @property
     def what(self) -> str:
         """Say what the share is of."""
-        names = _enumerated(self.attributes)
+        names = enumerated(self.attributes)
         if self.whole == "model":
-            beyond = f" beyond {_enumerated(self.given)}" if self.given else ""
+            beyond = f" beyond {enumerated(self.given)}" if self.given else ""
             return f"what the model explains of the response{beyond}"
         if self.whole == "both":
             return f"what {names} and then the response explain of the {self.called}"
@@ -85,7 +85,7 @@ class Measure:
 
     def sentence(self, amount: str) -> str:
         """Say the measure in plain words, given an amount such as "1.0 %"."""
-        names = _enumerated(self.attributes)
+        names = enumerated(self.attributes)
         among = f"Among {self.whom}, " if self.whom else ""
         if self.whole == "other":
             return f"Unfairness to {names} by the definition {self.title} is {amount}."
@@ -98,7 +98,7 @@ class Measure:
     @property
     def title(self) -> str:
         """Name what is bounded in a few words."""
-        return self.definition + (f", given {_enumerated(self.given)}" if self.given else "")
+        return self.definition + (f", given {enumerated(self.given)}" if self.given else "")
 
     @property
     def words(self) -> str:
@@ -106,7 +106,7 @@ class Measure:
         if self.whole == "other":
             return self.title.replace("-", " ")
         among = f", among {self.whom}" if self.whom else ""
-        return f"share of {self.what} due to {_enumerated(self.attributes)}{among}"
+        return f"share of {self.what} due to {enumerated(self.attributes)}{among}"
 
     def interval(self, rows: ScoredRows, confidence: float) -> Estimate:
         """Return the share in some rows, and its interval for the population of these."""
@@ -303,9 +303,3 @@ def scores_of(family: Family, *, of_means: bool, rates: bool = False) -> str:
     if family.reads == "classes":
         return "predicted log-odds" if family.link == "logit" else "scores"
     return "logarithms of predictions" if family.link == "log" else "scores"
-
-
-def _enumerated(names: Sequence[str], last: str = "and") -> str:
-    """Join names: a, b and c."""
-    names = [str(name) for name in names]
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

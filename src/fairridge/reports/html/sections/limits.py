@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fairridge.arguments import enumerated
 from fairridge.reports.html.contents import ReportContents
 from fairridge.reports.html.markup import Html, element, section
-from fairridge.reports.html.sections.parts import enumerated
 
 LIMITS = (
     (

@@ -34,7 +34,8 @@ class Cell:
     def html(self, label: str) -> Html:
         """Return the cell, with its heading for where there is no room for columns."""
         small = None if self.below is None else element("small", self.below)
-        style = " ".join(["bar"] * self.is_bar + self.style.split()) or None
+        classes = {"bar": self.is_bar, self.style: self.style, "missing": self.text == MISSING}
+        style = " ".join(name for name, holds in classes.items() if holds) or None
         attributes: dict[str, Any] = {"data_label": label, "class_": style}
         if self.is_bar:
             known = self.largest > 0.0 and not math.isnan(self.number)
@@ -98,11 +99,3 @@ def sentence(text: str) -> str:
 def joined(sentences: Iterable[str]) -> str:
     """Make one sentence of several."""
     return "; ".join(text.removesuffix(".") for text in sentences) + "."
-
-
-def enumerated(names: Sequence[str], maximum: int = 6) -> str:
-    """Write names as a reader says them."""
-    shown = list(names[:maximum])
-    if len(names) > maximum:
-        shown.append(f"{len(names) - maximum} more")
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

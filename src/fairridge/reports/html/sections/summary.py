@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from fairridge.arguments import enumerated
 from fairridge.metrics.group_measures import FOUR_FIFTHS
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
@@ -21,7 +22,7 @@ from fairridge.reports.html.sections.measures import (
     name_of_bound,
     of_class,
 )
-from fairridge.reports.html.sections.parts import enumerated, joined, sentence
+from fairridge.reports.html.sections.parts import joined, sentence
 from fairridge.reports.html.sections.promises import (
     adjusted_texts,
     means_texts,
@@ -141,17 +142,17 @@ def _asked(contents: ReportContents) -> list[str]:
     subject = contents.subject
     k, free = contents.chosen, contents.achieved[contents.free]
     family = "Cox" if subject.reads == "times" else subject.family
-    several = "s"[: len(subject.predictors) != 1]
+    several, layer = "s"[: len(subject.predictors) != 1], enumerated(subject.features, most=6)
     rests = (
         f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
         f"{len(subject.predictors)} predictor{several}"
-        f"{f'; its layer reads {enumerated(subject.features)}' if subject.features else ''}."
+        f"{f'; its layer reads {layer}' if layer else ''}."
     )
     if k == contents.free:
         said = contents.measure.sentence(amount(contents, free))
         return [rests, f"Its unfairness is not bounded. {said}"]
     text = f"{_bound(contents)} "
-    levels = enumerated(contents.separating) if contents.separating else "some levels"
+    levels = enumerated(contents.separating, most=6) if contents.separating else "some levels"
     came_to = {
         "inactive": "The bound changes nothing, because the model stays below it by itself.",
         "jumped": "It is met with room to spare: no model of this kind lies between.",
@@ -168,7 +169,7 @@ def _asked(contents: ReportContents) -> list[str]:
 
 def _left(contents: ReportContents) -> list[str]:
     """Say what is left of predictions given controls; nothing without any."""
-    names = enumerated(contents.measure.given) if contents.measure.given else ""
+    names = enumerated(contents.measure.given)
     what = f"What is left is what a linear regression on {names} does not explain."
     return [what] if names and contents.measure.of_variance else []
 
@@ -191,7 +192,7 @@ def _isolated(contents: ReportContents) -> str:
     """Say which rows the model and its bound are without."""
     if not contents.isolated:
         return ""
-    rows, levels = sum(contents.isolated.values()), enumerated(tuple(contents.isolated))
+    rows, levels = sum(contents.isolated.values()), enumerated(contents.isolated, most=6)
     return (
         f"{count(rows)} row{'s' if rows > 1 else ''} of {levels} are isolated, since all rows of "
         "such a level have the same outcome: the model is fitted to the other rows, and the bound "
