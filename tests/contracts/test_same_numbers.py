@@ -170,8 +170,8 @@ def assert_reported(page, case):
     if definition == "individual":  # which compares two models
         assert "is not known for other rows" in page.summary
     else:
-        assert page.contents.bound_on.value == pytest.approx(case.bounded(), **CLOSE)
-    assert page.contents.bound_on.training == pytest.approx(case.model.unfairness_, **CLOSE)
+        assert page.contents.bounds[0].found.value == pytest.approx(case.bounded(), **CLOSE)
+    assert page.contents.bounds[0].found.training == pytest.approx(case.model.unfairness_, **CLOSE)
     allowed = bounded_measure(case.model).at_most(0.0 if option == "fairest" else R)
     assert allowed in page.summary
 
@@ -523,7 +523,7 @@ def test_intervals_of_what_is_bounded(kind, definition, option, weights):
     }[definition]
     ends = pytest.approx(interval_of_share(*bounded), rel=1e-6, abs=1e-9)
     page = report(case.model, case.X, case.y, new_rows=True, **case.given)
-    found = page.contents.bound_on
+    found = page.contents.bounds[0].found
     assert (found.low, found.high) == ends
     measured = audited(case)
     if definition == "statistical-parity" and kind != "gaussian":

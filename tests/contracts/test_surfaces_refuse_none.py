@@ -120,7 +120,7 @@ def test_reports_of_rates_of_other_libraries(rates):
     given = {"sensitive_features": X[ATTRIBUTES], "exposure": exposure}
     contents = report(model, X, counts, **given).contents
     audited = audit(counts, exposure * model.predict(X), learned=False, **given)
-    assert contents.bound_on.value == pytest.approx(audited.r_squared, rel=1e-12)
+    assert contents.bounds[0].found.value == pytest.approx(audited.r_squared, rel=1e-12)
     shown = contents.main.audits[0]
     for part, expected in zip(shown.attributes, audited.attributes, strict=True):
         for group, other in zip(part.groups, expected.groups, strict=True):

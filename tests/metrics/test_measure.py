@@ -53,7 +53,7 @@ def test_rows_of_the_fit_have_the_number_that_the_fit_reached(people, kind, defi
     model = MODELS[kind].set_params(definition=definition, controls=controls)
     model.fit(X, y[kind], sample_weight=weight)
     page = report(model, X, y[kind], sample_weight=weight, new_rows=True)
-    found = page.contents.bound_on
+    found = page.contents.bounds[0].found
     assert found.value == pytest.approx(model.unfairness_, abs=1e-9)
     if definition != "equality-of-opportunity":
         assert found.low < 0.02 < found.high

@@ -50,7 +50,7 @@ def test_the_numbers_are_those_of_the_new_rows(validated, classifier, people, ha
     assert (found.value, found.adjusted) == pytest.approx((r2, adjusted))
     assert found.training == classifier.unfairness_
     assert found.low < found.value < found.high
-    assert validated.contents.bound_on.key == "share_of_means"
+    assert validated.contents.bounds[0].found.key == "share_of_means"
     groups = validated.contents.main.audits[0].attributes[0].groups
     for group in groups:
         own = (X["sex"] == group.group).to_numpy()
@@ -64,7 +64,7 @@ def test_it_says_whether_the_bound_holds(validated, classifier, people, halves):
     moved = X.assign(age=X["age"].iloc[0] + np.where(X["sex"] == "male", 400.0, 0.0))
     worse = fairridge.report(classifier, moved, people["binomial"][~first], new_rows=True)
     assert "predicted probabilities. That is above the bound." in worse.summary
-    assert worse.contents.bound_on.verdict(0.02) == "above"
+    assert worse.contents.bounds[0].found.verdict(0.02) == "above"
     assert "have shifted" in worse.summary
     assert worse.contents.drift[0].name == "age"
     certain = fairridge.report(
