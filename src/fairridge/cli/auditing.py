@@ -5,37 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import NOTHING, Kinds, kinds_of_model, sensitive_of, typed
+from fairridge.cli.column_types import kinds_of_model, sensitive_of, typed
 from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.inputs import Source, check_columns, names, read
 from fairridge.cli.options import (
     ROWS,
     Columns,
-    Exposure,
+    Compared,
     Figures,
     Input,
     Model,
-    Offset,
-    Response,
     SafeCsv,
-    Sensitive,
     Separator,
     Stream,
-    Weight,
     option,
 )
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.parameters import Parameters, Settings
-from fairridge.cli.predicting import (
-    columns_beside,
-    linear_predictors,
-    load_model,
-    scored_columns,
-)
+from fairridge.cli.predicting import columns_beside, input_columns, load_model, scored_columns
 from fairridge.cli.streams import is_stream, read_training
-from fairridge.cli.terminal import Result, note, progress, show
+from fairridge.cli.terminal import Result, progress, show
 from fairridge.cli.training_data import ColumnRoles, check_roles, columns_of_model
 
 AUDITED = Parameters(
@@ -52,6 +44,7 @@ AUDITED = Parameters(
 
 def audit(
     data: Input,
+    columns: Compared,
     asked: Annotated[Settings, AUDITED],
     prediction: Annotated[
         str | None,
@@ -62,19 +55,7 @@ def audit(
             "-p",
         ),
     ] = None,
-    sensitive: Sensitive = None,
-    response: Response = None,
     model: Model = None,
-    weight: Weight = None,
-    offset: Offset = None,
-    exposure: Exposure = None,
-    event: Annotated[
-        str | None, option("NAME", "Column of events (1 or 0), if the response is a time.")
-    ] = None,
-    controls: Annotated[
-        list[str] | None,
-        option("NAME", "Columns that may differ between groups.", "--controls"),
-    ] = None,
     separator: Separator = None,
     stream: Stream = False,
     out: Figures = None,
@@ -86,29 +67,21 @@ def audit(
         raise BadInputError(
             "say where the predictions are: either --prediction NAME, or --model FILE to make them."
         )
-    columns = Columns(
-        response=response, sensitive=sensitive, event=event, controls=controls, weight=weight,
-        offset=offset, exposure=exposure,
-    )  # fmt: skip
     with progress("reading and comparing"):
         fitted = None if model is None else load_model(model)
         if is_stream(data, stream):
             audited, remarks = _streamed(data, fitted, columns, asked)
         else:
-            source = read(data, separator, _kinds(fitted).as_text)
+            source = read(data, separator, kinds_of_model(fitted).as_text)
             audited, remarks = _in_memory(source, fitted, prediction, columns, asked)
     if out is not None:
         write(arrow(audited.to_frame()), out, safe=safe_csv)
     return Result(
-        lambda: _audit_facts(audited), lambda: _show_audit(audited, remarks), saved=(out,)
+        lambda: _audit_facts(audited), partial(show, audited), saved=(out,), notes=remarks
     )
 
 
-def _kinds(model: Any) -> Kinds:
-    return NOTHING if model is None else kinds_of_model(model)
-
-
-def _controls(columns: Columns, model: Any) -> tuple[str, ...]:
+def _controls(columns: Compared, model: Any) -> tuple[str, ...]:
     """Return the columns that may differ between groups: by default those of the model."""
     if model is None or columns.controls:
         return names(columns.controls, "--controls")
@@ -119,7 +92,7 @@ def _controls(columns: Columns, model: Any) -> tuple[str, ...]:
 
 
 def _streamed(
-    data: str, model: Any, columns: Columns, asked: Settings
+    data: str, model: Any, compared: Compared, asked: Settings
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups of rows that are read batch by batch; also say how many there are."""
     from fairridge import audit as audited
@@ -130,7 +103,8 @@ def _streamed(
             "rows that are read batch by batch are predicted by a model file: name it with "
             "--model FILE, or leave --stream out."
         )
-    columns, held = columns_of_model(model, columns), _controls(columns, model)
+    columns = columns_of_model(model, Columns(**vars(compared)))
+    held = _controls(columns, model)
     attributes, others = names(columns.sensitive, "--sensitive"), columns.others.values()
     taken = {columns.response, columns.event, *attributes, *others}
     inputs = dict.fromkeys((*BatchPredictor(model, "predict", None).columns, *held))
@@ -145,7 +119,7 @@ def _streamed(
 
 
 def _in_memory(
-    source: Source, model: Any, prediction: str | None, columns: Columns, asked: Settings
+    source: Source, model: Any, prediction: str | None, columns: Compared, asked: Settings
 ) -> tuple[Any, tuple[str, ...]]:
     """Compare groups of rows; also return how columns were read."""
     from fairridge import audit as audited
@@ -159,7 +133,7 @@ def _in_memory(
     roles, weight, exposure = _roles(source, model, columns), columns.weight, columns.exposure
     others = (*roles.target, weight, exposure, prediction, *roles.controls)
     used = [*roles.sensitive, *(name for name in others if name is not None)]
-    table, remarks, _ = typed(source.table, used, _kinds(model), csv=source.is_csv)
+    table, remarks, _ = typed(source.table, used, kinds_of_model(model), csv=source.is_csv)
     if prediction is not None:
         predicted = table.column(prediction)
     if exposure is not None and known.get("exposure") is None:
@@ -195,7 +169,7 @@ def _survival(y: Any, model: Any, eta: Any) -> tuple[Any, Any] | None:
     return (times, found) if len(times) > 1 else None
 
 
-def _roles(source: Source, model: Any, columns: Columns) -> ColumnRoles:
+def _roles(source: Source, model: Any, columns: Compared) -> ColumnRoles:
     """Raise unless there are sensitive attributes, and every column has one role."""
     known = source.sensitive if model is None else tuple(sensitive_of(model) or source.sensitive)
     attributes = names(columns.sensitive, "--sensitive") or known
@@ -226,11 +200,12 @@ def _roles(source: Source, model: Any, columns: Columns) -> ColumnRoles:
 
 
 def _predicted(
-    source: Source, model: Any, columns: Columns, positive: str | None
+    source: Source, model: Any, columns: Compared, positive: str | None
 ) -> tuple[Any, Settings]:
     """Return what a model predicts, and what else it knows, as arguments of an audit."""
     given = {"offset": columns.offset, "exposure": columns.exposure}
-    found, eta = scored_columns(model, source, **given), linear_predictors(model, source)
+    found = scored_columns(model, source, **given)
+    eta = model._linear_predictor(*input_columns(model, source, quiet=True), None)
     exposure = _exposure(model, source, given)
     labels = [str(label) for label in getattr(model, "classes_", ())]
     known = {"linear_predictor": eta, "positive": positive}
@@ -330,9 +305,3 @@ def favorable_facts(favorable: Any) -> dict[str, Any]:
         "means": favorable.words,
         "reason": favorable.reason or "given",
     }
-
-
-def _show_audit(audit: Any, remarks: tuple[str, ...]) -> None:
-    for remark in remarks:
-        note(remark)
-    show(audit)

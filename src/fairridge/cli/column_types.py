@@ -80,7 +80,9 @@ def columns_of(design: Any) -> Iterator[tuple[Any, bool]]:
 
 
 def kinds_of_model(model: Any) -> Kinds:
-    """Return what columns held when a model was fitted, and how that was written."""
+    """Return what columns held when a model, if any, was fitted, and how that was written."""
+    if model is None:
+        return NOTHING
     from fairridge.data.columns import CategoricalColumn
 
     facts = model._fitted

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 from fairridge.cli.auditing import favorable_facts
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.options import MODEL, ROWS, Columns, Figures, Input, SafeCsv, Seed, Separator
 from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, progress, show
-from fairridge.cli.training_data import Data, read_data
+from fairridge.cli.training_data import Data, announce_size, read_data
 
 COMPARED = Parameters(
     {"compare": ""},
@@ -76,8 +75,9 @@ def compare(
         write(arrow(comparison.to_frame()), out, safe=safe_csv)
     return Result(
         lambda: _comparison_facts(comparison),
-        lambda: _show_comparison(training, comparison),
+        partial(show, comparison),
         saved=(out,),
+        notes=training.notes,
     )
 
 
@@ -143,8 +143,3 @@ def _chosen(wanted: Sequence[str], task: str, training: Data, settings: Settings
         for model in having:
             model.set_params(**{name: value})
     return models
-
-
-def _show_comparison(training: Data, comparison: Any) -> None:
-    announce(training)
-    show(comparison)

@@ -10,7 +10,6 @@ from fairridge.cli.column_types import is_text, kinds_of_model, typed
 from fairridge.cli.errors import BadInputError, refusals
 from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.inputs import Source, check_columns, read
-from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.options import (
     MODEL,
     OF_MODEL,
@@ -31,7 +30,7 @@ from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import columns_beside, load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, note, progress, say, show
-from fairridge.cli.training_data import Data, make_model, read_data, remember
+from fairridge.cli.training_data import Data, announce_size, make_model, read_data, remember
 from fairridge.outputs import updating
 from fairridge.tables import Table
 
@@ -118,8 +117,12 @@ def choose(
         save(choice.model, saved)
     return Result(
         lambda: _answer(choice, rule, training, held) | {"saved": saved},
-        lambda: _show(choice, training, held, unsaved=out is not None and saved is None),
+        lambda: _show(choice, unsaved=out is not None and saved is None),
         saved=(saved,),
+        notes=(
+            *training.notes,
+            f"{training.X.num_rows:,} rows to fit to, {held.X.num_rows:,} to test on.",
+        ),
         code=0 if choice.granted else ExitCode.NOT_GRANTED,
     )
 
@@ -334,9 +337,7 @@ def _named(data: Data) -> Any:
     return pa.table({data.response: data.y})
 
 
-def _show(choice: Any, training: Data, held_out: Data, *, unsaved: bool) -> None:
-    announce(training)
-    note(f"{training.X.num_rows:,} rows to fit to, {held_out.X.num_rows:,} to test on.")
+def _show(choice: Any, *, unsaved: bool) -> None:
     show(choice)
     if unsaved:
         why = "the answer is open" if choice.undecided else "no model meets the rule"

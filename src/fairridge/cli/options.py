@@ -30,15 +30,6 @@ Input = Annotated[
     ),
 ]
 Response = Annotated[str | None, of_data("NAME", "Column to predict.", "--response", "-y")]
-Sensitive = Annotated[
-    list[str] | None,
-    of_data(
-        "NAME",
-        "Sensitive column; several with commas, or by repeating the option.",
-        "--sensitive",
-        "-s",
-    ),
-]
 Weight = Annotated[str | None, of_data("NAME", "Column of weights.")]
 Offset = Annotated[
     str | None,
@@ -86,29 +77,49 @@ AsJson = Annotated[bool, option(None, "Print JSON for machines.", "--json")]
 
 
 @dataclass(frozen=True)
-class Columns:
-    """What the user says about columns; names may be given with commas or one by one."""
+class Compared:
+    """Columns that groups are compared by; names may be given with commas or one by one."""
 
     response: Response = None
-    sensitive: Sensitive = None
+    sensitive: Annotated[
+        list[str] | None,
+        of_data(
+            "NAME",
+            "Sensitive column; several with commas, or by repeating the option.",
+            "--sensitive",
+            "-s",
+        ),
+    ] = None
     event: Annotated[
         str | None,
         of_data("NAME", "Whether the time in --response is an event (1) or censored (0)."),
     ] = None
-    predictors: Annotated[
-        list[str] | None, of_data("NAME", "Predictors; all other columns by default.")
-    ] = None
-    drop: Annotated[list[str] | None, of_data("NAME", "Columns to leave out, such as keys.")] = None
     controls: Annotated[
         list[str] | None,
         of_data(
             "NAME",
-            "Predictors that may explain differences: the bound is on what S explains beyond them.",
+            "Columns that may explain differences: what counts is what S explains beyond them.",
         ),
     ] = None
     weight: Weight = None
     offset: Offset = None
     exposure: Exposure = None
+
+    @property
+    def others(self) -> dict[str, str]:
+        """Columns of weights, offsets and exposures, by the argument of `fit`."""
+        known = {"sample_weight": self.weight, "offset": self.offset, "exposure": self.exposure}
+        return {argument: name for argument, name in known.items() if name is not None}
+
+
+@dataclass(frozen=True)
+class Columns(Compared):
+    """What the user says about the columns of a model."""
+
+    predictors: Annotated[
+        list[str] | None, of_data("NAME", "Predictors; all other columns by default.")
+    ] = None
+    drop: Annotated[list[str] | None, of_data("NAME", "Columns to leave out, such as keys.")] = None
     drop_missing: Annotated[
         bool, of_data(None, "Leave out rows with missing values.", "--drop-missing")
     ] = False
@@ -139,12 +150,6 @@ class Columns:
             "guessed from the response by default.",
         ),
     ] = None
-
-    @property
-    def others(self) -> dict[str, str]:
-        """Columns of weights, offsets and exposures, by the argument of `fit`."""
-        known = {"sample_weight": self.weight, "offset": self.offset, "exposure": self.exposure}
-        return {argument: name for argument, name in known.items() if name is not None}
 
 
 # Rows are columns of a file; messages name the options, and what has none is said here.

@@ -12,7 +12,7 @@ from typing import Any
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import BUILTIN
 from fairridge.cli.terminal import note
-from fairridge.outputs import is_same_file, is_writable, writing
+from fairridge.outputs import is_writable, writing
 
 PARQUET = (".parquet", ".pq")
 # Spreadsheets read a cell that begins like this as a formula.
@@ -41,12 +41,6 @@ def check_place(path: str | None, *inputs: str | None) -> None:
     for name in inputs:
         if name is not None and not name.startswith(BUILTIN):
             refuse_sources(path, name)
-
-
-def check_both(first: str | None, second: str | None, options: str) -> None:
-    """Raise if two results would go to one file."""
-    if first is not None and second is not None and is_same_file(first, second):
-        raise BadInputError(f"{options} name the same file, {first}; choose two names.")
 
 
 def write(table: Any, path: str, *, safe: bool = False) -> None:

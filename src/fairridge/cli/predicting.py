@@ -1,4 +1,4 @@
-"""The command that predicts with a saved model."""
+"""The command that predicts with a saved model, and says which rows it cannot predict."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fairridge.arguments import check_option
-from fairridge.cli.bad_rows import ON_BAD_ROW, find_bad_rows
-from fairridge.cli.column_types import kinds_of_model, typed
+from fairridge.cli.column_types import columns_of, is_text, kinds_of_model, readable, typed
 from fairridge.cli.errors import BadInputError, naming
 from fairridge.cli.inputs import Source, check_columns, read
 from fairridge.cli.options import (
@@ -30,6 +29,7 @@ from fairridge.cli.outputs import check_place, write_rows
 from fairridge.cli.streams import is_stream, write_predictions
 from fairridge.cli.terminal import note, progress, show_json
 
+ON_BAD_ROW = ("error", "skip", "flag")
 Unknown = Annotated[
     str | None,
     option(
@@ -135,7 +135,7 @@ def _scored_where_possible(
 
     predictor = BatchPredictor(model, BOTH, *shifts)
     table = _typed(predictor, source, strict=False)
-    table, reasons = find_bad_rows(model, table, predictor.offsets)
+    table, reasons = _find_bad_rows(model, table, predictor.offsets)
     good = np.array([not reason for reason in reasons], dtype=bool)
     if not good.any():
         raise BadInputError(f"no row of {source.name} can be predicted: {reasons[0]}.")
@@ -148,6 +148,49 @@ def _scored_where_possible(
     places = pa.array(np.cumsum(good) - 1, mask=~good)
     placed = {name: column.take(places) for name, column in scores.items()}
     return source.table, placed | {"reason": pa.array([reason or None for reason in reasons])}
+
+
+def _find_bad_rows(model: Any, table: Any, offsets: dict[str, str]) -> tuple[Any, list[str]]:
+    """Say of every row why it cannot be predicted; nothing of those that can.
+
+    In the table that is returned, text in columns that held numbers at fit is read as numbers,
+    and missing where it is none. `offsets` names the columns of the offset and the exposure.
+    """
+    import numpy as np
+
+    from fairridge.data import as_table
+    from fairridge.data.columns import CategoricalColumn, NumericColumn, for_sensitive
+    from fairridge.data.faults import column_faults
+
+    reasons = np.full(table.num_rows, "", dtype=object)
+    kinds = kinds_of_model(model)
+    kinds = replace(kinds, numbers=(*kinds.numbers, *offsets.values()))
+
+    def add(rows: Any, reason: str) -> None:
+        first = rows & (reasons == "")
+        reasons[first] = reason
+        more = rows & ~first
+        reasons[more] = [f"{known}; {reason}" for known in reasons[more]]
+
+    columns = [
+        (column, for_sensitive(model.unknown) if sensitive else model.unknown)
+        for column, sensitive in columns_of(model._fitted.reads)
+    ]
+    columns += [(NumericColumn(name), "error") for name in offsets.values()]
+    for column, unknown in columns:
+        values, bad = table.column(column.name), dict[str, Any]()
+        if not isinstance(column, CategoricalColumn) and is_text(values.type):
+            values, bad = readable(values, column.name, kinds)
+            table = table.set_column(table.column_names.index(column.name), column.name, values)
+        for text, rows in bad.items():
+            add(rows, f"{column.name!r} is {text!r}, not a number")
+        gone = np.logical_or.reduce([np.zeros(table.num_rows, bool), *bad.values()])
+        read = as_table(table.select([column.name])).column(0)
+        for rows, reason in column_faults(column, read, unknown):
+            add(rows & ~gone, reason)
+        if column.name == offsets.get("exposure"):
+            add(np.asarray(read) <= 0.0, f"the exposure {column.name!r} is not positive")
+    return table, reasons.tolist()
 
 
 def _commonest(reasons: list[str]) -> str:
@@ -168,11 +211,6 @@ def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:
     table = read_as_at_fit(model, source, [*names, *apart])
     X = table.select(list(names))
     return X, {"sensitive_features": table.select(list(apart))} if apart else {}
-
-
-def linear_predictors(model: Any, source: Source) -> Any:
-    """Return η of every row, without an offset."""
-    return model._linear_predictor(*input_columns(model, source, quiet=True), None)
 
 
 def input_columns(model: Any, source: Source, *, quiet: bool = False) -> tuple[Any, Any]:

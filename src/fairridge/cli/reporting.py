@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from fairridge.cli.column_types import Kinds, kinds_of_model
+from fairridge.cli.column_types import kinds_of_model
 from fairridge.cli.errors import BadInputError, refusals
-from fairridge.cli.model_tables import announce, announce_size
 from fairridge.cli.options import (
     MODEL,
     ROWS,
@@ -24,7 +23,7 @@ from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import load_model
 from fairridge.cli.streams import is_stream, read_training
 from fairridge.cli.terminal import Result, progress, say
-from fairridge.cli.training_data import Data, columns_of_model, make_model
+from fairridge.cli.training_data import Data, announce_size, columns_of_model, make_model
 
 REPORTED = Parameters(
     {"report": ""},
@@ -73,7 +72,7 @@ def report(
     fitted = None if model is None else _known_model(model, columns, settings)
     columns = columns if fitted is None else columns_of_model(fitted, columns)
     missing = {} if fitted is None else {"missing": getattr(fitted, "missing", "error")}
-    known = Kinds() if fitted is None else kinds_of_model(fitted)
+    known = kinds_of_model(fitted)
     training = read_training(data, columns, settings | missing, separator, stream, known)
     announce_size(training)
     asked |= {"date": made_on, "random_state": seed, "format": "card" if card else "html"}
@@ -92,11 +91,8 @@ def report(
         findings = (_new_facts if new_rows else _facts)(contents)
         return shared | findings | {"summary": written.summary}
 
-    def show() -> None:
-        announce(training)
-        say(f"{written.summary}\n\nReport: {place}")
-
-    return Result(facts, show)
+    text = f"{written.summary}\n\nReport: {place}"
+    return Result(facts, lambda: say(text), notes=training.notes)
 
 
 def _reported(model: Any, training: Data, out: str, asked: Settings) -> Any:

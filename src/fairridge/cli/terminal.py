@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +38,7 @@ class Result:
     facts: Callable[[], Any]  # returns it for JSON
     show: Callable[[], None]  # prints it for people
     saved: tuple[str | None, ...] = ()  # files that were written, if any
+    notes: Sequence[str] = ()  # lines beside what people read
     code: int = 0  # the exit code of the command
 
     def report(self, as_json: bool) -> None:
@@ -45,6 +46,8 @@ class Result:
         if as_json:
             show_json(self.facts())
             return
+        for line in self.notes:
+            note(line)
         self.show()
         for place in self.saved:
             if place is not None:

@@ -14,6 +14,7 @@ from fairridge.cli.inputs import Source, check_columns, names, read, repeated
 from fairridge.cli.options import MODEL, Columns
 from fairridge.cli.parameters import Settings
 from fairridge.cli.response_families import CLASSES, check_exposure, choose_family
+from fairridge.cli.terminal import note
 from fairridge.data.columns import missing_values
 from fairridge.data.text_style import TextStyle
 
@@ -44,6 +45,11 @@ class Data:
         return Kinds(styles={style.name: style for style in self.styles})
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was made of the data."""
+        return (f"Family: {self.family}, because {self.reason}.", *self.remarks)
+
+    @property
     def response(self) -> str:
         """The name of the response."""
         return self.roles.target[0]
@@ -52,6 +58,13 @@ class Data:
         """Return some of the rows."""
         options = {name: values.filter(chosen) for name, values in self.options.items()}
         return replace(self, X=self.X.filter(chosen), y=self.y.filter(chosen), options=options)
+
+
+def announce_size(training: Data) -> None:
+    """Say before a fit how large it is, if that is known."""
+    if training.encoded is not None:
+        columns, encoded, rows = training.X.num_columns, training.encoded, training.X.num_rows
+        note(f"note: {columns:,} columns become {encoded:,} encoded columns; {rows:,} rows.")
 
 
 def make_model(data: Data, settings: Settings, seed: int = 0) -> Any:
