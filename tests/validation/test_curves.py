@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
-from fairridge.reports import ValidationCurve, plot_validation
+from fairridge.reports import ModelCurve, plot_curves
 from tests.zoo import LateModule
 
 plt = LateModule("matplotlib.pyplot")
@@ -143,8 +143,6 @@ def test_a_measure_that_does_not_exist(result, measure):
 
 def test_more_models_than_colors():
     bounds = np.array([0.0, 0.1])
-    curves = [
-        ValidationCurve(f"model {k}", "loss", bounds, bounds + k, 0.1 * bounds) for k in range(40)
-    ]
-    found = drawn(plot_validation(curves))
+    curves = [ModelCurve(f"model {k}", "loss", bounds, bounds + k, 0.1 * bounds) for k in range(40)]
+    found = drawn(plot_curves(curves, "r", "loss", ""))
     assert list(found) == [curve.model for curve in curves]

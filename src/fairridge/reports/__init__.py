@@ -1,18 +1,16 @@
 """Tables and figures. The only code that imports a plotting library."""
 
-from fairridge.reports.curves import TradeOff, ValidationCurve, plot_trade_off, plot_validation
+from fairridge.reports.curves import ModelCurve, plot_curves
 from fairridge.reports.paths import PathCurves, PathPlot, plot_path
 from fairridge.reports.summary import CoefficientRow, GroupSummary, Summary
 
 __all__ = [
     "CoefficientRow",
     "GroupSummary",
+    "ModelCurve",
     "PathCurves",
     "PathPlot",
     "Summary",
-    "TradeOff",
-    "ValidationCurve",
+    "plot_curves",
     "plot_path",
-    "plot_trade_off",
-    "plot_validation",
 ]

@@ -14,7 +14,7 @@ from fairridge.data import columns_of, make_frame
 from fairridge.estimators._flips import flips_text
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable
-from fairridge.reports import TradeOff, plot_trade_off
+from fairridge.reports import ModelCurve, plot_curves
 from fairridge.tables import Column, Table, Tabular
 from fairridge.validation.decision_rates import RATES
 
@@ -207,11 +207,12 @@ class Comparison(Tabular):
             points.sort(key=lambda record: float(record[measure]))
             x, y = (_column(points, name) for name in (measure, score))
             errors = [_column(points, f"{name}_error", 0.0) for name in (score, measure)]
-            curves.append(TradeOff(model, x, y, *errors))
+            curves.append(ModelCurve(model, score, x, y, *errors))
         words, high = SCORES[score]
         in_training = measure not in (*WORDS, "opportunity_difference")
         where = UNFAIRNESS[measure] + ("" if in_training else ", held out")
-        return plot_trade_off(curves, where, f"{words}, held out", ax, high=high)
+        title = f"Accuracy against fairness: {'high' if high else 'low'} and left is better"
+        return plot_curves(curves, where, f"{words}, held out", title, ax)
 
 
 def _known(record: dict[str, Any], name: str) -> bool:

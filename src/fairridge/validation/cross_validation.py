@@ -24,7 +24,7 @@ from fairridge.families import Family
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.groups import groupings
 from fairridge.metrics.sensitive_columns import SensitiveColumns, sensitive_attributes
-from fairridge.reports import ValidationCurve, plot_validation
+from fairridge.reports import ModelCurve, plot_curves
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
 from fairridge.tables import Table, Tabular
@@ -87,7 +87,7 @@ class CrossValidation(Tabular):
         """
         return make_frame(columns_of(self.records), self._backend)
 
-    def curves(self, measure: str = "loss") -> list[ValidationCurve]:
+    def curves(self, measure: str = "loss") -> list[ModelCurve]:
         """Return mean and standard error of a measure over all folds, by model and bound.
 
         Models and folds that do not have the measure are left out. Dependence
@@ -111,7 +111,7 @@ class CrossValidation(Tabular):
             bounds = sorted(by_bound)
             means, errors = np.array([mean_and_error(np.array(by_bound[r])) for r in bounds]).T
             name = self.loss_name[model] if measure in ("loss", "train_loss") else measure
-            curves.append(ValidationCurve(model, name, np.array(bounds), means, errors))
+            curves.append(ModelCurve(model, name, np.array(bounds), means, errors))
         return curves
 
     def _tables(self) -> list[Table]:
@@ -145,7 +145,10 @@ class CrossValidation(Tabular):
         matplotlib.axes.Axes
             What was drawn on.
         """
-        return plot_validation(self.curves(measure), ax)
+        curves = self.curves(measure)
+        measures = ", ".join(sorted({curve.measure for curve in curves}))
+        title = "Cross-validation, mean and 95 % interval over folds"
+        return plot_curves(curves, "bound on unfairness, r", measures, title, ax)
 
 
 def cross_validate(
