@@ -9,9 +9,11 @@ import pandas as pd
 
 from fairridge._typing import Floats
 from fairridge.metrics.contrasts import (
-    largest_mean_difference,
-    largest_rate_difference,
-    smallest_rate_ratio,
+    largest_difference,
+    mean_limits,
+    rate_difference_limits,
+    rate_ratio_limits,
+    smallest_ratio,
 )
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
@@ -53,10 +55,13 @@ def audited(
     groups = Grouping("", ("",) * len(share), np.repeat(np.arange(len(share)), rows))
     table = GroupTable.of([groups], np.ones(chosen.size), chosen.ravel(), scores.ravel())
     of_rates, of_means = table.rates(0, LEVEL), table.averages(1, LEVEL)
+    ratio = smallest_ratio(rate_ratio_limits, of_rates, LEVEL)
+    difference = largest_difference(rate_difference_limits, [of_rates], LEVEL)
+    of_scores = largest_difference(mean_limits, [of_means], LEVEL)
     return [
-        (MEASURES[0], smallest_rate_ratio(of_rates, LEVEL), float(share.min() / share.max())),
-        (MEASURES[1], largest_rate_difference([of_rates], LEVEL), float(np.ptp(share))),
-        (MEASURES[2], largest_mean_difference(of_means, LEVEL), float(np.ptp(share))),
+        (MEASURES[0], ratio, float(share.min() / share.max())),
+        (MEASURES[1], difference, float(np.ptp(share))),
+        (MEASURES[2], of_scores, float(np.ptp(share))),
     ]
 
 
