@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any, Self
 
 from fairridge.data import make_frame
+from fairridge.markup import Html, element, join
 
 # Columns of text that a printed table usually has, and the least that numbers get beside names.
 TEXT_WIDTH = 78
@@ -158,7 +158,7 @@ class Table:
             title = "" if self.facts else self.title
             parts.append(_html(title, rows, [column.left for column in columns]))
         notes = [*self.notes, *self._more()]
-        return "".join([*parts, *(f"<div><small>{escape(note)}</small></div>" for note in notes)])
+        return join([*parts, *(element("div", element("small", note)) for note in notes)])
 
     @property
     def _shown(self) -> list[Column]:
@@ -258,12 +258,11 @@ def _fact_lines(facts: Sequence[tuple[str, str]], listed: bool) -> list[str]:
     ]
 
 
-def _html(title: str, rows: Iterable[tuple[str, Sequence[str]]], left: Sequence[bool]) -> str:
+def _html(title: str, rows: Iterable[tuple[str, Sequence[str]]], left: Sequence[bool]) -> Html:
     """Return rows of cells with their tag as a table; columns of text are aligned to the left."""
     styles, lines = [LEFT if of_text else CELL for of_text in left], []
     for tag, cells in rows:
-        pairs = zip(styles, map(escape, cells), strict=True)
-        texts = (f'<{tag} style="{style}">{cell}</{tag}>' for style, cell in pairs)
-        lines.append(f"<tr>{''.join(texts)}</tr>")
-    caption = f'<caption style="text-align:left"><b>{escape(title)}</b></caption>'
-    return f"<table>{caption if title else ''}<tbody>{''.join(lines)}</tbody></table>"
+        pairs = zip(cells, styles, strict=True)
+        lines.append(element("tr", [element(tag, cell, style=style) for cell, style in pairs]))
+    caption = element("caption", element("b", title), style="text-align:left") if title else None
+    return element("table", caption, element("tbody", lines))

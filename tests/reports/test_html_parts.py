@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairridge.markup import Html, element, join, json_for_html
 from fairridge.reports.html import numbers
-from fairridge.reports.html.markup import Html, element, join, json_for_html
 from fairridge.reports.html.sections.comparison import alternatives
 from fairridge.reports.html.sections.limits import limits_section
 from fairridge.reports.html.svg import PathScale, nice_ticks, tick_labels

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 
-from fairridge._notebook import lines_html
 from fairridge._typing import Floats
 from fairridge.arguments import listed
 from fairridge.data import make_frame
@@ -17,6 +16,7 @@ from fairridge.estimators._outcome import isolated_levels, refit_at
 from fairridge.estimators._training import Training
 from fairridge.inference import PathBands
 from fairridge.reports import PathCurves, PathPlot, plot_path
+from fairridge.reports.html.svg import sketch
 from fairridge.search import Problem, Solution
 from fairridge.tables import Table
 
@@ -121,7 +121,7 @@ class FairnessPath:
 
     def _repr_html_(self) -> str:
         lines = {"achieved": self.achieved, self.score_name: self.score}
-        chart = lines_html(self.unfairness, lines, "bound on unfairness, r")
+        chart = sketch(self.unfairness, lines, "bound on unfairness, r")
         few = np.unique(np.linspace(0, len(self) - 1, min(len(self), 11)).astype(int))
         columns = {
             "unfairness": self.unfairness[few],

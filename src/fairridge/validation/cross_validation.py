@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 
-from fairridge._notebook import lines_html
 from fairridge._progress import Progress
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.arguments import check_bounds
@@ -25,6 +24,7 @@ from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.groups import groupings
 from fairridge.metrics.sensitive_columns import SensitiveColumns, sensitive_attributes
 from fairridge.reports import ModelCurve, plot_curves
+from fairridge.reports.html.svg import sketch
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
 from fairridge.tables import Table, Tabular
@@ -128,7 +128,7 @@ class CrossValidation(Tabular):
         if len(grids) > 1 or len(curves) > 3:  # a small picture has room for three lines
             return table
         lines = {c.model: c.mean for c in curves}
-        return table + lines_html(curves[0].unfairness, lines, "bound on unfairness, r")
+        return table + sketch(curves[0].unfairness, lines, "bound on unfairness, r")
 
     def plot(self, measure: str = "loss", ax: Any = None) -> Any:
         """Draw a measure over r, one line per model with 95 % confidence intervals.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fairridge.markup import Html, element
 from fairridge.reports.html.contents import Audited, Sample
-from fairridge.reports.html.markup import Html, element
 
 
 def view_of(sample: Sample) -> str:

@@ -9,10 +9,10 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from fairridge.markup import Html, element, json_for_html
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.card import card
 from fairridge.reports.html.contents import Audited, NewRowsContents, ReportContents
-from fairridge.reports.html.markup import Html, element, json_for_html
 from fairridge.reports.html.numbers import bound, count
 from fairridge.reports.html.sections.coefficients import coefficients_section
 from fairridge.reports.html.sections.comparison import comparison_section

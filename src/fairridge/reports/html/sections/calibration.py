@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fairridge.markup import Html, remark
 from fairridge.metrics.group_measures import AttributeAudit, CalibrationBin
 from fairridge.reports.html.contents import Audited
-from fairridge.reports.html.markup import Html, remark
 from fairridge.reports.html.svg import (
     BOTTOM,
     LEFT,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge.markup import Html, element, remark, section
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import (
@@ -16,7 +17,6 @@ from fairridge.reports.html.contents import (
     Term,
     coefficient_errors,
 )
-from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import MISSING, number, signed
 from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, table
 from fairridge.reports.html.svg import Line, chart, line_style

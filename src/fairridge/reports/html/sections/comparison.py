@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairridge.markup import Html, remark, section
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
-from fairridge.reports.html.markup import Html, remark, section
 from fairridge.reports.html.numbers import bound, measure
 from fairridge.reports.html.sections.measures import (
     achieved_text,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from fairridge.markup import Html, element
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.markup import Html, element
 from fairridge.reports.html.sections.measures import (
     achieved_text,
     amount,

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairridge.markup import Html, element, remark, section
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.group_measures import AttributeAudit, GroupMeasures
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.reports.html.board import Board, view_of
 from fairridge.reports.html.contents import Audited, Crossed, Sample
-from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import (
     MISSING,
     column,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairridge.arguments import enumerated
+from fairridge.markup import Html, element, section
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.markup import Html, element, section
 
 LIMITS = (
     (

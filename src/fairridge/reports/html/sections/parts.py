@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairridge.reports.html.markup import Html, element
+from fairridge.markup import Html, element
 from fairridge.reports.html.numbers import MISSING
 from fairridge.reports.html.sections.words import heading
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairridge.arguments import listed
+from fairridge.markup import Html, element, section
 from fairridge.reports.html.contents import Audited, ReportContents
-from fairridge.reports.html.markup import Html, element, section
 from fairridge.reports.html.sections.measures import bounded_text
 from fairridge.reports.html.sections.promises import population_fact
 

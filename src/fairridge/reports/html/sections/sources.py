@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from fairridge.arguments import enumerated
+from fairridge.markup import Html, element, remark, section
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import ReportContents
-from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import percent, share
 from fairridge.reports.html.sections.parts import OPEN_ROWS, Cell, part, table
 

@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from fairridge.arguments import enumerated
+from fairridge.markup import Html, element, section
 from fairridge.metrics.group_measures import FOUR_FIFTHS
 from fairridge.reports.html.board import Board
 from fairridge.reports.html.contents import Curve, ReportContents
-from fairridge.reports.html.markup import Html, element, section
 from fairridge.reports.html.numbers import bound, count, measure, share, unbroken
 from fairridge.reports.html.sections.comparison import price_of_blindness
 from fairridge.reports.html.sections.measures import (

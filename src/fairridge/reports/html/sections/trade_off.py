@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairridge._typing import Floats
+from fairridge.markup import Html, element, section
 from fairridge.reports.html.contents import Curve, ReportContents
-from fairridge.reports.html.markup import Html, element, section
 from fairridge.reports.html.sections.measures import amount
 from fairridge.reports.html.svg import Line, Whisker, chart, line_style
 

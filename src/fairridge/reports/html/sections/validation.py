@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairridge.arguments import listed
+from fairridge.markup import Html, element, remark, section
 from fairridge.reports.html.contents import (
     BoundOnRows,
     Drift,
     NewRowsContents,
     NewRowsMeasure,
 )
-from fairridge.reports.html.markup import Html, element, remark, section
 from fairridge.reports.html.numbers import MISSING, bound, measure, percent, ratio, share, unbroken
 from fairridge.reports.html.sections.parts import Cell, joined, part, sentence, table
 from fairridge.reports.html.sections.promises import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairridge.reports.html.markup import Html, element, section
+from fairridge.markup import Html, element, section
 
 # Words that are explained in every report.
 ALWAYS = ("S", "r", "λ(r)", "Score", "R² on S", "D²")
