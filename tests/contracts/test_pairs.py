@@ -17,7 +17,7 @@ from tools.pairs.options import (
     pairs_of,
     wanted_pairs,
 )
-from tools.pairs.page import table
+from tools.pairs.page import page
 from tools.pairs.refusals import FIT, KNOWN, OTHERS, barred, refusals_of
 from tools.pairs.verbs import CHEAP, EXPENSIVE
 
@@ -114,10 +114,10 @@ def test_no_refusal_is_listed_twice():
     assert len(set(listed)) == len(listed)
 
 
-def test_the_page_of_limits_lists_what_is_refused():
-    """`python -m tools.pairs.page` prints the table."""
-    page = Path(__file__).parents[2] / "docs" / "limits.md"
-    assert table() in page.read_text(encoding="utf-8")
+def test_the_page_of_option_pairs_lists_what_is_refused():
+    """`python -m tools.pairs.page` prints the page."""
+    written = Path(__file__).parents[2] / "docs" / "options.md"
+    assert written.read_text(encoding="utf-8") == page()
 
 
 def test_a_fault_is_found():

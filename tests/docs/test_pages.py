@@ -7,6 +7,7 @@ import re
 import shlex
 import warnings
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -22,15 +23,21 @@ plt = LateModule("matplotlib.pyplot")
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT.parent / "shared" / "reference"
 # A block of code, and the block of text that follows it with its output.
+# In a tab both are indented.
 BLOCK = re.compile(
-    r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
+    r"^( *)```(python|sh)\n(.*?)^\1```\n(?:\n\1```text\n(.*?)^\1```\n)?",
+    re.DOTALL | re.MULTILINE,
 )
 # A difference that rounds to zero has the sign of its rounding errors.
 SIGNED_ZERO = re.compile(r" -(0\.0+)(?!\d)")
 
 
 def all_blocks_of(page):
-    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    return blocks_in((ROOT / page).read_text(encoding="utf-8"))
+
+
+def blocks_in(text):
+    return [(language, dedent(code), dedent(out)) for _, language, code, out in BLOCK.findall(text)]
 
 
 def blocks_of(page):
@@ -98,12 +105,13 @@ def test_every_example_runs(page, tmp_path, monkeypatch, capsys):
 def test_the_code_of_aif360_runs_where_it_is_installed(capsys):
     """It is not a dependency, so its blocks are marked py and left out above."""
     pytest.importorskip("aif360", reason="AIF360 is not installed")
-    text = (ROOT / "docs/from-aif360.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8")
+    (tab,) = re.findall(r'^=== "AIF360"\n(.*?)^===', text, re.DOTALL | re.MULTILINE)
     reader = {"__name__": "__main__"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own
-        for _, code, output in BLOCK.findall(text.replace("```py\n", "```python\n")):
-            exec(compile(code, "from-aif360.md", "exec"), reader)
+        for _, code, output in blocks_in(tab.replace("```py\n", "```python\n")):
+            exec(compile(code, "coming-from.md", "exec"), reader)
             assert lines(capsys.readouterr().out) == lines(output), code
 
 
@@ -111,7 +119,7 @@ def test_the_code_of_aif360_runs_where_it_is_installed(capsys):
 def test_the_three_models_of_the_readme_have_the_figures_of_its_table():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (?:logistic|`\"mean).*\|$", text, re.MULTILINE)
-    printed = [[float(n) for n in re.findall(r"(\d+\.\d) (?:%|points)", row)] for row in rows]
+    printed = [[float(n) for n in re.findall(r"(\d+\.\d)(?:%| points)", row)] for row in rows]
     adult, who = datasets.load_adult(), ["age", "sex"]
     found = np.zeros((3, 4))
     for seed in range(6):
@@ -134,11 +142,10 @@ def test_pages_say_what_they_print():
 
 
 @pytest.mark.parametrize("name", [info.name for info in datasets.available()])
-def test_every_data_set_has_a_fit_that_stands_alone(name):
-    code = [code for code, _ in blocks_of("docs/datasets.md") if f"load_{name}()" in code][-1]
-    assert code.startswith("from fairridge import FairRidge")
-    assert f"from fairridge.datasets import load_{name}\n" in code
-    assert ".fit(" in code or ".path(" in code
+def test_every_data_set_has_a_fit(name):
+    example = getattr(datasets, f"load_{name}").__doc__.partition("Examples\n")[2]
+    assert ">>> from fairridge import FairRidge" in example
+    assert ".fit(" in example or ".path(" in example
 
 
 @pytest.mark.spark

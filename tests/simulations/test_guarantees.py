@@ -136,7 +136,7 @@ def test_the_worst_comes_first_and_is_marked():
 
 
 def test_long_tables_show_the_worst_and_leave_the_others_to_a_file(tmp_path):
-    settings = guarantees.SETTINGS[: page.LONGEST + 5]
+    settings = guarantees.SETTINGS[: page.SHOWN["guarantees"] + 5]
     rows = [
         {"seed": seed, **one, "broken": seed == 0 and k % 2 == 0, "refused": False, "warned": False}
         for k, one in enumerate(settings)
@@ -146,7 +146,7 @@ def test_long_tables_show_the_worst_and_leave_the_others_to_a_file(tmp_path):
     assert "img/guarantees.csv" in written
     whole = pd.read_csv(tmp_path / "img" / "guarantees.csv")
     text = (tmp_path / "simulations.md").read_text(encoding="utf-8")
-    assert len(whole) == page.LONGEST + 5
+    assert len(whole) == page.SHOWN["guarantees"] + 5
     assert f"[All {len(whole)} rows](img/guarantees.csv)" in text
-    assert whole["population"].iloc[page.LONGEST - 1] in text
-    assert text.count("\n| certificate |") == page.LONGEST
+    assert whole["population"].iloc[page.SHOWN["guarantees"] - 1] in text
+    assert text.count("\n| certificate |") == page.SHOWN["guarantees"]

@@ -152,7 +152,7 @@ def draw_rows(n):
 
 @pytest.mark.slow
 def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
-    """Small settings: the page has a table and a plot for each experiment."""
+    """Small settings: the page has a plot for each experiment, and a table beside it."""
     monkeypatch.setattr(certificates, "SETTINGS", [{"family": "gaussian", "n": 200, "bound": 0.05}])
     monkeypatch.setattr(monitoring, "SETTINGS", STREAM)
     options = ["certificates", "monitoring", "--quick", "--jobs", "1", "--out", str(tmp_path)]
@@ -162,8 +162,10 @@ def test_the_command_goes_on_where_it_stopped(tmp_path, monkeypatch, capsys):
     for name in ("certificates", "monitoring"):
         assert (tmp_path / f"img/simulations/{name}.png").stat().st_size > 5000
         assert f"(img/simulations/{name}.png)" in page
+        assert f"(img/simulations/{name}.csv)" in page
+    table = (tmp_path / "img/simulations/certificates.csv").read_text(encoding="utf-8")
     share = r"\d+\.\d % \(\d+\.\d %\)"
-    assert re.search(rf"\| gaussian \| 200 \| 0.05 \| {share} \| {share} \|", page)
+    assert re.search(rf"^gaussian,200,0.05,{share},{share},", table, re.MULTILINE)
     (chunk,) = (tmp_path / "quick" / "certificates").iterdir()
     before = chunk.read_bytes()
 

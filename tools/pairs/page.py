@@ -1,4 +1,4 @@
-"""The table of what is refused, for the page of limits: ``python -m tools.pairs.page``."""
+"""The page of what is refused, docs/options.md: ``python -m tools.pairs.page``."""
 
 from __future__ import annotations
 
@@ -51,10 +51,17 @@ TOGETHER = {
 }
 
 
-def table() -> str:
-    """Return one line for each refusal, in Markdown."""
-    lines = ["| together | refused by | why |", "|---|---|---|"]
-    return "\n".join([*lines, *map(_line, REFUSED)]) + "\n"
+HEAD = (
+    "# Option pairs\n\n"
+    "Every two options of the models are tried together, with everything that can be done with "
+    "a model. What is not listed works; what is listed raises an error that names the options."
+    "\n\n| together | refused by | why |\n|---|---|---|\n"
+)
+
+
+def page() -> str:
+    """Return the page, with one line for each refusal, in Markdown."""
+    return HEAD + "\n".join(map(_line, REFUSED)) + "\n"
 
 
 def _line(refusal: Refusal) -> str:
@@ -78,4 +85,4 @@ def _shown(option: str, values: tuple[str, ...]) -> str:
 
 
 if __name__ == "__main__":
-    print(table(), end="")
+    print(page(), end="")

@@ -33,7 +33,7 @@ class Refusal:
     words : tuple of str
         What the sentence says, among other things: names of parameters.
     reason : str
-        For the page of limits.
+        For the page of option pairs.
     always : bool
         Whether it is refused on any data.
     """

@@ -172,10 +172,14 @@ def load_communities_crime(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeRegressor
     >>> from fairridge.datasets import load_communities_crime
     >>> data = load_communities_crime()
     >>> print(data.X.shape, data.sensitive)
     (1993, 100) ['racepctblack', 'PctForeignBorn']
+    >>> model = FairRidgeRegressor(0.05, sensitive=data.sensitive).fit(data.X, data.y)
+    >>> print(f"R² {model.score(data.X, data.y):.3f}, unfairness {model.unfairness_:.3f}")
+    R² 0.367, unfairness 0.050
     """
     return load("communities_crime", backend=backend)
 
@@ -204,10 +208,15 @@ def load_german_credit(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeClassifier
     >>> from fairridge.datasets import load_german_credit
     >>> data = load_german_credit()
     >>> print(data.X.shape, data.sensitive)
     (1000, 20) ['Age', 'Foreign_worker', 'Gender']
+    >>> model = FairRidgeClassifier(sensitive=data.sensitive, definition="mean-parity")
+    >>> path = model.path(data.X, data.y, unfairness=[0, 0.05, 1])
+    >>> print("deviance explained:", path.score.round(3))
+    deviance explained: [0.24  0.262 0.262]
     """
     return load("german_credit", backend=backend)
 
@@ -236,10 +245,14 @@ def load_adult(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeClassifier
     >>> from fairridge.datasets import load_adult
     >>> data = load_adult()
     >>> print(data.X.shape, data.sensitive)
     (30162, 13) ['sex', 'age', 'race']
+    >>> model = FairRidgeClassifier(0.05, sensitive=data.sensitive, definition="mean-parity")
+    >>> print(model.fit(data.X, data.y).isolated_)
+    {'workclass[Without-pay]': 14}
     """
     return load("adult", backend=backend)
 
@@ -269,10 +282,14 @@ def load_bank(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeClassifier
     >>> from fairridge.datasets import load_bank
     >>> data = load_bank()
     >>> print(data.X.shape, data.sensitive)
     (40195, 18) ['age']
+    >>> model = FairRidgeClassifier(0.05, sensitive=data.sensitive, definition="mean-parity")
+    >>> print(model.fit(data.X, data.y).status_)
+    inactive
     """
     return load("bank", backend=backend)
 
@@ -302,10 +319,15 @@ def load_health_insurance(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeRegressor
     >>> from fairridge.datasets import load_health_insurance
     >>> data = load_health_insurance()
     >>> print(data.X.shape, data.sensitive)
     (5638, 18) ['black', 'female', 'xage']
+    >>> options = {"family": "poisson", "definition": "mean-parity"}
+    >>> model = FairRidgeRegressor(0.05, sensitive=data.sensitive, **options)
+    >>> print(model.fit(data.X, data.y).predict(data.X[:3]).round(2))
+    [2.48 3.55 2.72]
     """
     return load("health_insurance", backend=backend)
 
@@ -336,10 +358,14 @@ def load_contraceptive_choice(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeClassifier
     >>> from fairridge.datasets import load_contraceptive_choice
     >>> data = load_contraceptive_choice()
     >>> print(data.X.shape, data.sensitive)
     (1473, 9) ['wife_age', 'wife_religion']
+    >>> model = FairRidgeClassifier(0.05, sensitive=data.sensitive, definition="mean-parity")
+    >>> print(model.fit(data.X, data.y).alpha_.shape)
+    (3, 2)
     """
     return load("contraceptive_choice", backend=backend)
 
@@ -368,10 +394,15 @@ def load_rossi(*, backend: str | None = None) -> Dataset:
 
     Examples
     --------
+    >>> from fairridge import FairRidgeSurvival
     >>> from fairridge.datasets import load_rossi
     >>> data = load_rossi()
     >>> print(data.X.shape, data.sensitive)
     (432, 7) ['race', 'age']
+    >>> model = FairRidgeSurvival(0.05, sensitive=data.sensitive).fit(data.X, data.y)
+    >>> print(model.predict_survival_function(data.X[:2], times=[26, 52]).round(2))
+    [[0.84 0.66]
+     [0.76 0.53]]
     """
     return load("rossi", backend=backend)
 
