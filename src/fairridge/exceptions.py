@@ -33,7 +33,7 @@ class BoundWarning(UserWarning):
 
     References
     ----------
-    .. [1] "How λ(r) is found" in docs/model.md.
+    .. [1] "Other families" in docs/algorithms.md.
 
     Examples
     --------

@@ -115,6 +115,23 @@ def test_pages_that_docstrings_refer_to_exist():
     assert not [page for page in named if not (ROOT / page).is_file()]
 
 
+def test_headings_that_docstrings_refer_to_exist():
+    named = {
+        (page, heading)
+        for path in SOURCE.rglob("*.py")
+        for heading, page in re.findall(
+            r'"([^"\n]+)"\s+in\s+(docs/[\w/-]+\.md)', path.read_text(encoding="utf-8")
+        )
+    }
+    assert named
+    missing = [
+        (page, heading)
+        for page, heading in named
+        if not re.search(rf"^#+ {re.escape(heading)}$", (ROOT / page).read_text("utf-8"), re.M)
+    ]
+    assert missing == []
+
+
 @pytest.mark.slow
 def test_the_site_shows_lists_with_links():
     griffe = pytest.importorskip("griffe", reason="griffe is not installed")

@@ -397,7 +397,7 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
             continue
         several = name == "path" or (_fits_any_rows(columns) and name != "scaled")
         if problem.bounds_means and several:
-            # Bounds on means have several minima (docs/model.md): each is judged by itself.
+            # Bounds on means have several minima (docs/algorithms.md): each is judged by itself.
             small = _small(other, columns)
             for violation in _wrong_other_bound(problem, other, columns, small):
                 yield f"{name}: {violation}"

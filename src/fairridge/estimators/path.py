@@ -69,7 +69,7 @@ class FairnessPath:
 
     References
     ----------
-    .. [1] "How it is solved" and "How λ(r) is found" in docs/model.md.
+    .. [1] "Least squares" and "Other families" in docs/algorithms.md.
 
     Examples
     --------

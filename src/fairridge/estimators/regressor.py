@@ -130,7 +130,7 @@ class FairRidgeRegressor(RegressorMixin, FairRidge):
     ----------
     .. [1] Scutari, Panero and Proissl (2022), Achieving fairness with a simple ridge
         penalty, Statistics and Computing 32, 77: section 3.1; other families: section 4.4.
-    .. [2] "The model" and "How it is solved" in docs/model.md.
+    .. [2] "The model" in docs/model.md, and "Least squares" in docs/algorithms.md.
 
     Examples
     --------

@@ -182,7 +182,7 @@ class VarianceShare(Definition):
 
     References
     ----------
-    .. [1] "How it is solved" in docs/model.md: the secular equation.
+    .. [1] "Least squares" in docs/algorithms.md: the secular equation.
 
     Examples
     --------

@@ -76,7 +76,7 @@ class RowSums:
 
     References
     ----------
-    .. [1] "How λ(r) is found" in docs/model.md.
+    .. [1] "Other families" in docs/algorithms.md.
 
     Examples
     --------

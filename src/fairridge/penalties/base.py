@@ -61,7 +61,7 @@ class SecularPenalty(Penalty, Protocol):
 
     References
     ----------
-    .. [1] "How it is solved" in docs/model.md: the secular equation.
+    .. [1] "Least squares" in docs/algorithms.md: the secular equation.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class RowMoments:
 
     References
     ----------
-    .. [1] "How it is solved" in docs/model.md.
+    .. [1] "Least squares" in docs/algorithms.md.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def moments(source: RowSource, *, level_counts: LevelCounts | None = None) -> Ro
 
     References
     ----------
-    .. [1] "How it is solved" in docs/model.md.
+    .. [1] "Least squares" in docs/algorithms.md.
     .. [2] docs/larger-than-memory.md.
 
     Examples

@@ -24,7 +24,7 @@ class StackedPath(FairnessPath):
 
     References
     ----------
-    .. [1] "How λ(r) is found" in docs/model.md.
+    .. [1] "Other families" in docs/algorithms.md.
 
     Examples
     --------
