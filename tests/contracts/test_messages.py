@@ -75,6 +75,10 @@ MESSAGES = {
         "X has no column 'Amount', which was there at fit. Pass the columns of the fit, in any "
         "order.",
     ),
+    "predict without two columns": (
+        lambda X, y: fitted(X, y).predict(X.drop(columns=["Amount", "Duration"])),
+        "X has no columns 'Duration', 'Amount', which were there at fit.",
+    ),
     "predict one row": (
         lambda X, y: fitted(X, y).predict(X.iloc[0]),
         "X is a series with one value per column. Pass a frame of one row",
@@ -125,6 +129,10 @@ MESSAGES = {
         lambda X, y: FairRidgeRegressor(sensitive=SENSITIVE).fit(X, y),
         "this model predicts numbers. For classes use FairRidgeClassifier",
     ),
+    "family": (
+        lambda X, y: FairRidgeRegressor(family="poison", sensitive="Age").fit(X, X["Amount"]),
+        "family='poison' is not known here. Did you mean 'poisson'?",
+    ),
     "dates": (
         lambda X, y: fitted(X.assign(since=DATES), y),
         "Column 'since' holds dates. Make numbers of them, such as days since 1970: "
@@ -168,6 +176,24 @@ def test_dates_become_days_as_the_message_says(make, zone, people, risk):
     source = str(error.value).split("1970: ")[1].removesuffix(".")
     days = np.asarray(eval(source, {"X": X, "pandas": pd}))
     np.testing.assert_array_equal(days, 18262 + np.arange(200))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, pa.table])
+def test_dates_as_text_are_asked_about(make, people):
+    text = pd.Series(DATES[:40].strftime("%Y-%m-%d").to_list() * 5)
+    X = make(people[["Gender"]].assign(since=text))
+    with pytest.warns(DataWarning, match="'since' holds dates as text") as warned:
+        FairRidgeRegressor(sensitive="Gender").fit(X, people["Amount"])
+    source = str(warned[0].message).split("1970: ")[1].removesuffix(".")
+    days = np.asarray(eval(source, {"X": X, "pandas": pd}))
+    np.testing.assert_array_equal(days, 18262 + np.tile(np.arange(40), 5))
+
+
+def test_dates_that_somebody_made_categories_are_categories(people):
+    text = pd.Series(DATES[:4].strftime("%Y-%m-%d").to_list() * 50, dtype="category")
+    X = people[["Gender"]].assign(since=text)
+    model = FairRidgeRegressor(sensitive="Gender").fit(X, people["Amount"])
+    assert "since[2020-01-02]" in model.coef_names_
 
 
 def test_classes_that_differ_in_case_only_are_asked_about(people, risk):

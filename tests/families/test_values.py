@@ -285,10 +285,10 @@ def test_a_tweedie_power_outside_the_interval_is_refused(power):
         ("binomial", "FairRidgeClassifier"),
         ("multinomial", "FairRidgeClassifier"),
         ("cox", "FairRidgeSurvival"),
-        ("weibull", "'quasi-binomial'"),
-        (Poisson, "or such an object"),
-        (None, "or such an object"),
-        (3, "or such an object"),
+        ("weibull", "There are gamma, gaussian"),
+        (Poisson, "derived from SinglePredictor, can be passed"),
+        (None, "derived from SinglePredictor, can be passed"),
+        (3, "derived from SinglePredictor, can be passed"),
     ],
 )
 def test_families_of_other_responses_are_refused_with_a_hint(family, hint):

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from fairridge.cli.errors import BadInputError
-from fairridge.data.text_style import TextStyle
+from fairridge.data.text_style import DAY_FIRST, ISO, TextStyle
 
 EPOCH = date(1970, 1, 1)
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -22,8 +22,6 @@ POINT = re.compile(rf"[+-]?{WHOLE % (',' + SPACES)}(?:\.\d+)?")
 COMMA = re.compile(rf"[+-]?{WHOLE % ('.' + SPACES)}(?:,\d+)?")
 DECIMALS: tuple[tuple[re.Pattern[str], Literal[".", ","]], ...] = ((POINT, "."), (COMMA, ","))
 PLAIN = re.compile(r"[+-]?\d+(?:\.\d+)?")
-DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,9 +37,17 @@ from fairridge.data.columns import (
     require_levels,
     unique_names,
 )
+from fairridge.data.levels import Levels
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.rows import Indicators, Piece, Slab, SparseSlab
-from fairridge.data.table import Table, as_table, column_positions, located
+from fairridge.data.table import (
+    Table,
+    as_table,
+    column_positions,
+    days_since_1970,
+    located,
+)
+from fairridge.data.text_style import is_date
 from fairridge.exceptions import DataWarning
 
 # Levels of a column beyond which it is a key, an amount or a date rather than a category.
@@ -328,6 +337,24 @@ def warn_of_keys(table: Table, design: Design) -> None:
             "in every row, or increase from row to row. Leave out what only tells rows apart.",
             DataWarning,
         )
+
+
+def warn_of_dates(table: Table, design: Design) -> None:
+    """Warn of text that holds dates, each of which becomes a category."""
+    if not isinstance(table.source, nw.DataFrame):
+        return
+    for position in design.positions_predictors:
+        column = table.column(position)
+        if not isinstance(column, Levels) or not all(map(is_date, column.levels)):
+            continue
+        name = table.label(position)
+        series = table.source.get_column(name)
+        if isinstance(series.dtype, nw.String | nw.Object):  # somebody made categories of others
+            warn_user(
+                f"Column {name!r} holds dates as text, and each becomes a category. Make numbers "
+                f"of them, such as days since 1970: {days_since_1970(name, series)}.",
+                DataWarning,
+            )
 
 
 def _are_keys(values: NDArray[Any]) -> bool:

@@ -343,17 +343,24 @@ def _mixed_column(values: list[Any], name: str) -> Column:
 
 
 def _date_message(name: str, series: nw.Series[Any] | None) -> str:
-    """Say how to make days since 1970 of dates, which is what the command line makes of them."""
+    """Say what to make of dates."""
+    days = days_since_1970(name, series)
+    return f"Column {name!r} holds dates. Make numbers of them, such as days since 1970: {days}."
+
+
+def days_since_1970(name: str, series: nw.Series[Any] | None) -> str:
+    """Return the code that makes numbers of dates, those that the command line makes of them."""
     library = None if series is None else series.implementation
     days = f"(pandas.to_datetime(X[{name!r}]) - pandas.Timestamp('1970-01-01')).dt.days"
     if library is nw.Implementation.POLARS:
-        days = f"X[{name!r}].dt.epoch('d')"
+        text = series is not None and isinstance(series.dtype, nw.String)
+        days = f"X[{name!r}]{'.str.to_date()' if text else ''}.dt.epoch('d')"
     elif library is nw.Implementation.PYARROW:
         days = f"X[{name!r}].cast('date32').cast('int32')"
     elif series is not None and getattr(series.dtype, "time_zone", None):
         local = f"X[{name!r}].dt.tz_localize(None)"
         days = f"({local} - pandas.Timestamp('1970-01-01')).dt.days"
-    return f"Column {name!r} holds dates. Make numbers of them, such as days since 1970: {days}."
+    return days
 
 
 def _as_numbers(values: list[Any], what: str) -> Floats:
@@ -532,9 +539,11 @@ def _other_columns(
     extra = [name for name in found if name not in names]
     faults = []
     if missing:
-        faults.append(f"{argument} has no column {listed(missing)}, which was there at fit")
+        which = "column {}, which was" if len(missing) == 1 else "columns {}, which were"
+        faults.append(f"{argument} has no {which.format(listed(missing))} there at fit")
     if extra:
-        faults.append(f"{argument} has column {listed(extra)}, which was not there at fit")
+        which = "column {}, which was" if len(extra) == 1 else "columns {}, which were"
+        faults.append(f"{argument} has {which.format(listed(extra))} not there at fit")
     advice = "Pass the columns of the fit, in any order."
     if set(missing).intersection(sensitive):
         advice = (

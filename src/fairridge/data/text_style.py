@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+DAY_FIRST = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
+
+
+def is_date(value: Any) -> bool:
+    """Whether a value is text that looks like a date."""
+    return isinstance(value, str) and bool(ISO.fullmatch(value) or DAY_FIRST.fullmatch(value))
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from fairridge.data import (
     weights,
 )
 from fairridge.data.columns import Base
-from fairridge.data.design import warn_of_keys
+from fairridge.data.design import warn_of_dates, warn_of_keys
 from fairridge.data.table import in_place
 from fairridge.engines import Engine, MemoryEngine, PrecomputedMoments, in_memory
 from fairridge.estimators._device import read_device
@@ -396,6 +396,7 @@ def _read_rows(
         _base(model),
     )
     warn_of_keys(inputs.table, design)
+    warn_of_dates(inputs.table, design)
     pieces = design.encode(inputs.table, inputs.attributes, model.unknown, estimator_name=name)
     rows = Rows(
         *pieces,

@@ -304,12 +304,11 @@ def resolve_regression_family(family: Any) -> Family:
     if isinstance(family, SinglePredictor) and family.reads == "numbers":
         return family
     hint = {
-        "binomial": "; for classes use FairRidgeClassifier, for proportions 'quasi-binomial'",
-        "multinomial": "; use FairRidgeClassifier",
-        "cox": "; use FairRidgeSurvival",
-    }.get(str(family), "")
-    known = ", ".join(map(repr, REGRESSION_FAMILIES))
+        "binomial": "For classes use FairRidgeClassifier, for proportions 'quasi-binomial'.",
+        "multinomial": "Use FairRidgeClassifier.",
+        "cox": "Use FairRidgeSurvival.",
+    }.get(str(family)) or meant(family, REGRESSION_FAMILIES)
     raise ValueError(
-        f"family={family!r} is not known here; use one of {known}, an object from "
-        f"fairridge.families or one of a class derived from SinglePredictor{hint}."
+        f"family={family!r} is not known here. {hint} An object from fairridge.families, or of a "
+        "class derived from SinglePredictor, can be passed, too."
     )
