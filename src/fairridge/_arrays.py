@@ -18,6 +18,8 @@ import scipy.special
 
 # e^x beyond this x would be infinite.
 LARGEST_EXPONENT = 700.0
+# Part of a sum that may be rounding, whatever the order of its terms.
+SUM_TOLERANCE = 1e-9
 # Special functions of libraries that have some.
 SPECIAL = {
     "torch": "torch.special",

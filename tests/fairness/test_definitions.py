@@ -197,7 +197,7 @@ def test_a_definition_that_is_not_monotone_is_said(data):
         x = fit.sensitive_variance / fit.unconstrained().sensitive_variance
         return 4 * x * (1 - x)
 
-    with pytest.warns(BoundWarning, match="2 times"):
+    with pytest.warns(BoundWarning, match="2 penalties"):
         model = model_of(data, hill, 0.5)
     assert model.unfairness_ == pytest.approx(0.5)
     free = model_of(data, hill, 1.0)

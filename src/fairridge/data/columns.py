@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairridge._arrays import SUM_TOLERANCE
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import listed
 from fairridge.data.levels import Levels
@@ -27,8 +28,6 @@ Unknown = Literal["error", "base", "mean"]
 Base = Literal["most-frequent"] | Mapping[str, Any] | None
 Missing = Literal["error", "level"]
 
-# Weights that differ by no more than sums in another order do are equal.
-WEIGHT_TOLERANCE = 1e-9
 # The level of rows whose own levels are rare.
 OTHER = "(other)"
 # Between the names of columns that are multiplied.
@@ -149,7 +148,8 @@ class CategoricalColumn:
             return replace(self, base=self._place(base[self.name], possible))
         if base != "most-frequent" or not possible:
             return self
-        largest = max(self.shares[k] for k in possible) * (1.0 - WEIGHT_TOLERANCE)
+        # Weights that differ by rounding of their sums are equal.
+        largest = max(self.shares[k] for k in possible) * (1.0 - SUM_TOLERANCE)
         return replace(self, base=next(k for k in possible if self.shares[k] >= largest))
 
     def _place(self, level: Any, possible: Sequence[int]) -> int:

@@ -14,6 +14,9 @@ from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.models import Fit, Isolation, PredictedModels
 
+# Variance of what S explains, relative to the square of what it is part of, that is rounding.
+ROUNDING_OF_VARIANCE = 1e-28
+
 # What a share is of: the variance of scores (linear predictors) or of predicted means, what a
 # model explains of its response, what S and the response explain of scores, or something else.
 Whole = Literal["scores", "means", "model", "both", "other"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.engines.blocks import SMALLEST_SQUARES
-from fairridge.fairness.base import Definition
+from fairridge.fairness.base import ROUNDING_OF_VARIANCE, Definition
 from fairridge.families.distances import (
     AbsoluteDifference,
     ChangedColumns,
@@ -21,8 +21,6 @@ from fairridge.families.distances import (
 )
 from fairridge.models import Fit
 
-# Variance of what S adds to η, relative to that of η or of the response, that is rounding.
-ROUNDING_OF_PREDICTORS = 1e-28
 # Forms that are nothing but rounding, of matrices and vectors whose largest entries are one.
 ROUNDING_OF_FORMS = 1e-14
 
@@ -156,7 +154,7 @@ def _is_rounding(free: Fit) -> bool:
     if free.family.least_squares:
         unit = float(np.trace(free.basis.target_scatter)) / free.basis.weight
     size = max(unit, float(np.sum(free.predictor_variance)))
-    return float(np.sum(free.sensitive_variance)) <= ROUNDING_OF_PREDICTORS * size
+    return float(np.sum(free.sensitive_variance)) <= ROUNDING_OF_VARIANCE * size
 
 
 def _power_of_two(values: Floats) -> float:

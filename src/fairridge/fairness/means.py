@@ -11,7 +11,13 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, MeanSums
-from fairridge.fairness.base import Certifiable, Definition, VarianceShare, Whole
+from fairridge.fairness.base import (
+    ROUNDING_OF_VARIANCE,
+    Certifiable,
+    Definition,
+    VarianceShare,
+    Whole,
+)
 from fairridge.fairness.conditional import GivenControls
 from fairridge.fairness.scatter_shares import explained_by_sensitive
 from fairridge.families.sums import MeansOfRows
@@ -23,8 +29,6 @@ NOTHING = 1e-20
 # The same of probabilities of separated classes, which differ from one by as much as the deviance
 # from zero; and the deviance per weight at which classes are.
 NOTHING_OF_SEPARATED, SEPARATED = 1e-16, 1e-9
-# What S explains of means that are all alike, relative to the square of their size: rounding.
-ALIKE = 1e-28
 # Share of mean squares, or of a variance, left by means and controls, that counts as zero.
 RESIDUAL_TOLERANCE = 1e-12
 
@@ -382,7 +386,9 @@ class MeanForm:
         a, total = self.explained(sums.products), self.variance(sums)
         if not np.isfinite(total):
             return float("nan")
-        if float(a @ a) <= ALIKE * float(self.shares @ (sums.squares / self.weights)):
+        if float(a @ a) <= ROUNDING_OF_VARIANCE * float(
+            self.shares @ (sums.squares / self.weights)
+        ):
             return 0.0
         share = float(a @ a) / total if total != 0.0 else 0.0
         return 0.0 if share <= LENGTH_TOLERANCE**2 else share

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import brentq, root
 from scipy.special import log_softmax, logsumexp
 
+from fairridge._arrays import SUM_TOLERANCE
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.data import Indicators, Piece, RowLevel, Rows, Slab, SparseSlab
 from fairridge.engines import Engine, MemoryEngine, in_memory
@@ -28,8 +29,6 @@ from fairridge.models.fit import DevianceOfRows, Fit
 
 # Share of the weight that may leave a model.
 MAX_WEIGHT_SHARE = 0.01
-# Share of a sum that may be rounding: if a level seems decided by it, rows are looked at.
-SUM_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -320,6 +319,7 @@ def _may_be_decided(engine: Engine, family: Family) -> bool:
     if family.reads == "times":  # the moments have no events
         decided = np.ones_like(shares, dtype=bool)
     elif family.link == "log":
+        # What may be rounding seems decided: rows are looked at.
         decided = products[..., 0] <= SUM_TOLERANCE * y[0]
     else:  # what rows have of outcomes but one, for each; of two outcomes y is the second
         others = np.concatenate(

@@ -32,8 +32,6 @@ from fairridge.solvers import Point, minimize
 
 # Relative rounding error of a share: sums in another order give another last digit.
 ROUNDING_OF_SHARES = 1e-13
-# λ, in typical ones, whose minimum is another start.
-RESTART = 1.0
 # The first λ of a way, the factor to the next, and the largest; the least is its inverse.
 FIRST, FACTOR, LARGEST = 15.0, 5.0, 1e6
 # How often the λ between a share that is too large and one that is not is halved, in logarithms.
@@ -383,8 +381,8 @@ class FairSide:
     r: float
 
     def restarted(self) -> Found | None:
-        """Return what another start than the null model leads to."""
-        side = self._at(RESTART * self.search.typical, self.search.null)
+        """Return what another start than the null model leads to: the minimum at a typical λ."""
+        side = self._at(self.search.typical, self.search.null)
         if side.point.separated:
             return Found(side.lambda_, side.point)
         max_iter = self.search.glm.max_iter

@@ -42,7 +42,7 @@ class PenaltyProfile:
         """All values so far: what one bound has cost also serves the next."""
         return dict(zip(self.grid.tolist(), self.values.tolist(), strict=True))
 
-    def choose(self, r: float, tol: float, max_iter: int) -> Choice:
+    def choose(self, r: float, tol: float, max_iter: int = 100) -> Choice:
         """Return the smallest λ beyond which the value never exceeds r."""
         above = self.values > r
         if not above.any() and self.grid[0] == 0.0:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin, clone
 
+from fairridge._arrays import SUM_TOLERANCE
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_number
@@ -22,9 +23,6 @@ from fairridge.fairness import StatisticalParity
 from fairridge.peers._model import response_kind
 from fairridge.peers.komiyama.problem import komiyama_problem
 from fairridge.search import Solution
-
-# How far a share may be above its bound by rounding.
-ROUNDING_OF_SHARE = 1e-9
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -159,7 +157,7 @@ class KomiyamaRegressor(RegressorMixin, LinearModel):
                     "that explains nothing of the response could make any alpha fair. It is left "
                     "out."
                 )
-            elif solution.achieved > r + ROUNDING_OF_SHARE:
+            elif solution.achieved > r + SUM_TOLERANCE:
                 message = (
                     f"with ridge or covariance the bound holds for a regularized share only: the "
                     f"share itself is {solution.achieved:.4g} for unfairness={r:g}."

@@ -30,14 +30,11 @@ from fairridge.models import FairBasis, Fit
 from fairridge.models.spaces import Space, plain_space
 from fairridge.search.problem import Choice, LeastSquares, Solution
 from fairridge.solvers import Spectrum
+from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, RANK_TOLERANCE
 
 # Maps the standardized columns [S, U] to their covariance matrix.
 Covariance = Callable[[Floats], Floats]
 
-# Directions with less variance than this, relative to the largest, have none.
-NO_VARIANCE = 1e-13
-# A projection of y this small, relative to y, has no direction that means anything.
-NEGLIGIBLE_PROJECTION = 1e-10
 # A bound this small counts as zero.
 TINY = 1e-100
 
@@ -68,7 +65,7 @@ class Block:
         largest = float(np.abs(values).max(initial=0.0))
         if (values < -1e-8 * largest).any():
             raise ValueError(f"covariance gives the {label} a negative variance.")
-        kept = values > NO_VARIANCE * largest
+        kept = values > CURVATURE_TOLERANCE * largest
         values, vectors = values[kept], vectors[:, kept]
         rotated = vectors.T @ products
         if np.linalg.norm(products - vectors @ rotated) > 1e-6 * np.linalg.norm(products):
@@ -183,7 +180,8 @@ class KomiyamaProblem(LeastSquares):
     def place(self, r: float) -> Place:
         """Return where a bound puts the model."""
         a = float(np.linalg.norm(self.sensitive.projection))
-        nothing = NEGLIGIBLE_PROJECTION * float(np.sqrt(self.null_deviance))
+        # So small a projection of y has no direction that means anything.
+        nothing = RANK_TOLERANCE * float(np.sqrt(self.null_deviance))
         return place_of(a, self.predictors, self.predictor_penalty, r, nothing)
 
     def unconstrained(self) -> Fit:

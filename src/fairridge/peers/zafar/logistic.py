@@ -33,8 +33,6 @@ from fairridge.solvers import Point, minimize
 
 # Part of a bound on correlations that the tolerance may take at most.
 LARGEST_MARGIN = 1e-3
-# Steps of the root search among the minima of one quadratic model.
-ROOT_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -241,7 +239,7 @@ def largest_limit(model: QuadraticModel, ratio: float, tol: float) -> Limit:
         return model.ratio(1.0 / inverse if inverse > 0.0 else np.inf)
 
     profile = scan(value, 1.0 / start, np.inf, np.array([ratio]), fine=True)
-    choice = profile.choose(ratio, tol, ROOT_STEPS)
+    choice = profile.choose(ratio, tol)
     limit = 1.0 / choice.lambda_ if choice.lambda_ > 0.0 else np.inf
     return Limit(limit, choice.crossings)
 

@@ -24,12 +24,10 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.solvers.spectrum import small_qr, solve_upper
 
-# A unit vector this near to the span of others is in it.
+# A unit vector this near to the span of others is in it: what is left is rounding.
 IN_SPAN = 1e-9
 # Excess over a bound, relative to the length of x, that is rounding.
 ROUNDING_OF_EXCESS = 1e-14
-# Remainder of x after a projection, relative to x, that is rounding.
-NEGLIGIBLE_REMAINDER = 1e-10
 
 
 class Projection(NamedTuple):
@@ -199,7 +197,7 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
         root, end = _on_piece(Y[:, nu != 0.0], x, np.sign(nu[nu != 0.0]), ratio, limit)
         if abs(root - limit) <= 4e-16 * limit or high - low <= 4e-16 * high:
             break
-        if above and root <= NEGLIGIBLE_REMAINDER * limit:
+        if above and root <= IN_SPAN * limit:
             # The ratio is the same on the whole piece, down to its end.
             root = (1.0 - 1e-9) * end
             if end == 0.0:
