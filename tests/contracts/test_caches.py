@@ -6,12 +6,14 @@ import pkgutil
 
 import fairridge
 
-# Threads by their number, special functions by the name of a library, GPUs by theirs.
+# Threads by their number, special functions by the name of a library, GPUs by theirs, and random
+# numbers by how many there are.
 NAMED = {
     "fairridge.engines.blocks._pool",
     "fairridge._arrays._special",
     "fairridge.engines.device_products._multiplies",
     "fairridge.engines.device_products._properties",
+    "fairridge.inference.scores._random_numbers",
 }
 # A program, and kernels, which need Triton.
 NOT_IMPORTED = ("__main__", "triton_kernels")
