@@ -93,7 +93,7 @@ def test_capacity_and_shares(run, files, folder):
     assert odds["granted"]
     for arguments, message in (
         ((*rule[:2], "--top", "2.5"), "--top 2.5 must be a share"),
-        (("--rule", "mean-gap:0.1", "--top", "10"), "mean-gap is on scores"),
+        (("--rule", "mean-gap:0.1", "--top", "10"), "and not for mean-gap"),
         ((*rule[:2], "--top", "10", "--threshold", "0.4"), "two ways to select"),
     ):
         result = run("choose", "one.csv", *options, *arguments)

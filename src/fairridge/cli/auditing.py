@@ -28,7 +28,7 @@ from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import columns_beside, input_columns, load_model, scored_columns
 from fairridge.cli.streams import is_stream, read_training
 from fairridge.cli.terminal import Result, progress, show
-from fairridge.cli.training_data import ColumnRoles, check_roles, columns_of_model
+from fairridge.cli.training_data import ColumnRoles, check_roles, columns_of_model, named_roles
 
 AUDITED = Parameters(
     {"audit": ""},
@@ -170,33 +170,17 @@ def _survival(y: Any, model: Any, eta: Any) -> tuple[Any, Any] | None:
 
 
 def _roles(source: Source, model: Any, columns: Compared) -> ColumnRoles:
-    """Raise unless there are sensitive attributes, and every column has one role."""
-    known = source.sensitive if model is None else tuple(sensitive_of(model) or source.sensitive)
-    attributes = names(columns.sensitive, "--sensitive") or known
-    event = columns.event
-    target = columns.response or (source.response[0] if source.response else None)
-    if event is None and len(source.response) == 2 and target == source.response[0]:
-        event = source.response[1]
-    if event is not None and target is None:
-        raise BadInputError(f"--event {event} needs the times, too: --response NAME.")
-    times = model is not None and model.family_.reads == "times"
-    if times and target is not None and event is None:
+    """Return the roles of columns, by default those of the model; raise if one has two."""
+    if model is not None and not names(columns.sensitive, "--sensitive"):
+        columns = replace(columns, sensitive=sensitive_of(model))
+    roles = named_roles(source, replace(columns, controls=list(_controls(columns, model))))
+    if model is not None and model.family_.reads == "times" and len(roles.target) == 1:
         raise BadInputError(
             f"the model is of times, so say which column has the events: --event NAME, beside "
-            f"--response {target}."
+            f"--response {roles.target[0]}."
         )
-    if not attributes:
-        raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
-    controls, others = _controls(columns, model), columns.others
-    flags: dict[str, tuple[str, ...]] = {
-        role.removeprefix("sample_"): (name,) for role, name in others.items()
-    }
-    responses = tuple(name for name in (target, event) if name is not None)
-    flags |= {"sensitive": attributes, "response": responses[:1], "event": responses[1:]}
-    for flag, named in (flags | {"controls": controls}).items():
-        check_columns(named, source, f"--{flag}")
-    check_roles(responses, attributes, others)
-    return ColumnRoles(responses, attributes, (), others, controls)
+    check_roles(roles)
+    return roles
 
 
 def _predicted(

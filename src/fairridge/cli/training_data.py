@@ -11,7 +11,7 @@ from fairridge.arguments import check_number
 from fairridge.cli.column_types import NOTHING, Kinds, sensitive_of, typed
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source, check_columns, names, read, repeated
-from fairridge.cli.options import MODEL, Columns
+from fairridge.cli.options import MODEL, Columns, Compared
 from fairridge.cli.parameters import Settings
 from fairridge.cli.response_families import CLASSES, check_exposure, choose_family
 from fairridge.cli.terminal import note
@@ -174,24 +174,39 @@ def remember(model: Any, data: Data) -> None:
 
 def roles_of(source: Source, columns: Columns) -> ColumnRoles:
     """Return the roles of columns; raise unless each has one, and all that is needed is there."""
-    target = _response(source, columns.response, columns.event)
-    sensitive = names(columns.sensitive, "--sensitive")
-    sensitive = sensitive or tuple(name for name in source.sensitive if name not in target)
-    if not sensitive:
-        raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
-    check_columns(sensitive, source, "--sensitive")
-    others = columns.others
-    check_columns(tuple(others.values()), source, "--weight, --offset or --exposure")
-    controls = names(columns.controls, "--controls")
-    check_columns(controls, source, "--controls")
-    chosen = _predictors(source, columns, check_roles(target, sensitive, others))
-    for name in controls:
+    if columns.response is None and not source.response:
+        raise BadInputError("say which column is the response: --response NAME.")
+    roles = named_roles(source, columns)
+    chosen = _predictors(source, columns, check_roles(roles))
+    for name in roles.controls:
         if name not in chosen:
             raise BadInputError(
                 f"{name!r} is not a predictor; --controls names predictors that may explain "
                 "differences between people."
             )
-    return ColumnRoles(target, sensitive, chosen, others, controls)
+    return replace(roles, predictors=chosen)
+
+
+def named_roles(source: Source, columns: Compared) -> ColumnRoles:
+    """Return the roles of columns that the user, or else the data set, names."""
+    response, event = columns.response, columns.event
+    if response is None and source.response:
+        response = source.response[0]
+    if event is None and len(source.response) == 2 and response == source.response[0]:
+        event = source.response[1]
+    if event is not None and response is None:
+        raise BadInputError(f"--event {event} needs the times, too: --response NAME.")
+    target = tuple(name for name in (response, event) if name is not None)
+    sensitive = names(columns.sensitive, "--sensitive")
+    sensitive = sensitive or tuple(name for name in source.sensitive if name not in target)
+    if not sensitive:
+        raise BadInputError("say which attributes are sensitive: --sensitive NAME.")
+    controls, others = names(columns.controls, "--controls"), columns.others
+    named = {"response": target[:1], "event": target[1:], "sensitive": sensitive}
+    named |= {role.removeprefix("sample_"): (name,) for role, name in others.items()}
+    for flag, wanted in (named | {"controls": controls}).items():
+        check_columns(wanted, source, f"--{flag}")
+    return ColumnRoles(target, sensitive, (), others, controls)
 
 
 def columns_of_model(model: Any, columns: Columns) -> Columns:
@@ -205,17 +220,13 @@ def columns_of_model(model: Any, columns: Columns) -> Columns:
     return replace(columns, sensitive=sensitive, predictors=predictors)
 
 
-def check_roles(
-    target: Sequence[str],
-    sensitive: Sequence[str],
-    others: Mapping[str, str],
-) -> dict[str, str]:
+def check_roles(named: ColumnRoles) -> dict[str, str]:
     """Return the role of each column; raise if one has two."""
     roles = (
-        ("the response", target[:1]),
-        ("the event", target[1:]),
-        ("sensitive", sensitive),
-        *((f"the {role.removeprefix('sample_')}", [name]) for role, name in others.items()),
+        ("the response", named.target[:1]),
+        ("the event", named.target[1:]),
+        ("sensitive", named.sensitive),
+        *((f"the {role.removeprefix('sample_')}", [name]) for role, name in named.others.items()),
     )
     known: dict[str, str] = {}
     for role, columns in roles:
@@ -226,18 +237,6 @@ def check_roles(
                 )
             known[name] = role
     return known
-
-
-def _response(source: Source, response: str | None, event: str | None) -> tuple[str, ...]:
-    if response is None:
-        if source.response:
-            return source.response
-        raise BadInputError("say which column is the response: --response NAME.")
-    target: tuple[str, ...] = (response,) if event is None else (response, event)
-    if event is None and source.family == "cox" and response == source.response[0]:
-        target = source.response
-    check_columns(target, source, "--response" if event is None else "--response or --event")
-    return target
 
 
 def _predictors(source: Source, columns: Columns, taken: Mapping[str, str]) -> tuple[str, ...]:
