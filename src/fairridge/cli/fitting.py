@@ -45,10 +45,10 @@ def fit(
     stream: Stream = False,
     out: ModelOut = None,
     inference: Annotated[
-        bool, option(None, "Show standard errors and intervals of coefficients.", "--inference")
+        bool, option("", "Show standard errors and intervals of coefficients.", "--inference")
     ] = False,
     everything: Annotated[
-        bool, option(None, "Show all coefficients, however many.", "--all")
+        bool, option("", "Show all coefficients, however many.", "--all")
     ] = False,
 ) -> Result:
     """Fit a model with a bound on unfairness."""

@@ -11,10 +11,11 @@ import typer
 from fairridge.cli.parameters import Parameters
 
 
-def option(
-    metavar: str | None, text: str, *names: str, panel: str | None = None, **more: Any
-) -> Any:
-    """Make an option; a parameter's own name is that of its option unless others are given."""
+def option(metavar: str, text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
+    """Make an option; a parameter's own name is that of its option unless others are given.
+
+    A flag has no values, and "" in their place.
+    """
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
 
 
@@ -49,7 +50,7 @@ Separator = Annotated[
 Stream = Annotated[
     bool,
     of_data(
-        None,
+        "",
         "Read Parquet files batch by batch, in memory that does not grow with them; patterns "
         "such as 'data/*.parquet' are read like that anyway.",
         "--stream",
@@ -68,12 +69,12 @@ Seed = Annotated[int, option("N", "Seed of random numbers.", min=0, max=2**32 - 
 SafeCsv = Annotated[
     bool,
     option(
-        None,
+        "",
         "In CSV output, put ' before text that a spreadsheet would run as a formula.",
         "--safe-csv",
     ),
 ]
-AsJson = Annotated[bool, option(None, "Print JSON for machines.", "--json")]
+AsJson = Annotated[bool, option("", "Print JSON for machines.", "--json")]
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Columns(Compared):
     ] = None
     drop: Annotated[list[str] | None, of_data("NAME", "Columns to leave out, such as keys.")] = None
     drop_missing: Annotated[
-        bool, of_data(None, "Leave out rows with missing values.", "--drop-missing")
+        bool, of_data("", "Leave out rows with missing values.", "--drop-missing")
     ] = False
     categorical: Annotated[
         list[str] | None,

@@ -111,7 +111,7 @@ class Setting:
         if isinstance(self.default, str | int | float) and self.parsed is not bool:
             shown = self.default if isinstance(self.default, str) else f"{self.default:g}"
             text += rf" [dim]\[default: {shown}][/dim]"
-        made = typer.Option(*flags, metavar=metavar or None, help=text, rich_help_panel=panel)
+        made = typer.Option(*flags, metavar=metavar, help=text, rich_help_panel=panel)
         kind: Any = self.parsed | None
         hint: Any = Annotated[kind, made]
         return inspect.Parameter(

@@ -52,7 +52,7 @@ def report(
     seed: Seed = 0,
     made_on: Annotated[str | None, option("TEXT", "Date, for the record.")] = None,
     card: Annotated[
-        bool, option(None, "Write a model card in Markdown instead of the page.", "--card")
+        bool, option("", "Write a model card in Markdown instead of the page.", "--card")
     ] = False,
     separator: Separator = None,
     stream: Stream = False,
