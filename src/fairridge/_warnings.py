@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from traceback import walk_stack
-from types import FrameType
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -25,10 +24,6 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
         Its category.
     """
     frames = [frame for frame, _ in walk_stack(sys._getframe())]
-    ours = [_module(frame).partition(".")[0] == PACKAGE for frame in frames]
+    ours = [frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE for frame in frames]
     outermost = len(ours) - ours[::-1].index(True)  # counted from this function, which is 1
     warnings.warn(message, category, stacklevel=outermost + 1)
-
-
-def _module(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", ""))

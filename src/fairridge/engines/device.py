@@ -106,19 +106,11 @@ class DeviceEngine:
 
     def __init__(self, rows: DeviceRows, family: Family) -> None:
         self.rows = rows
+        self.names, self.n_sensitive = rows.names, rows.n_sensitive
         self.passes = 0
         self._family = family
         self._shift: Floats | None = None
         self._gram: Floats | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.rows.names
-
-    @property
-    def n_sensitive(self) -> int:
-        """Number of sensitive columns, q."""
-        return self.rows.n_sensitive
 
     @property
     def n_rows(self) -> int:

@@ -77,6 +77,8 @@ class MemoryEngine:
 
     def __init__(self, rows: Rows, *, separable: bool = True, many_passes: bool = False) -> None:
         self.rows = rows
+        self.names, self.n_sensitive, self.n_rows = rows.names, rows.n_sensitive, rows.n_rows
+        self.response, self.offset, self.categories = rows.response, rows.offset, rows.categories
         self.passes = 0
         self.separable = separable
         self._many_passes = many_passes
@@ -91,26 +93,6 @@ class MemoryEngine:
         self._gram: Floats | None = None
         self._moments: Moments | None = None
         self._scored: tuple[bytes, Floats] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.rows.names
-
-    @property
-    def response(self) -> Floats:
-        return self.rows.response
-
-    @property
-    def offset(self) -> Floats | None:
-        return self.rows.offset
-
-    @property
-    def n_sensitive(self) -> int:
-        return self.rows.n_sensitive
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
 
     @property
     def hessian_cost(self) -> float:
@@ -420,10 +402,6 @@ class MemoryEngine:
         names = self.names[: self.n_sensitive] + tuple(f"f{k}" for k in range(values.shape[1]))
         rows = self.rows.with_columns(self.rows.sensitive, (Slab(values),), names)
         return MemoryEngine(rows, separable=self.separable, many_passes=self._many_passes)
-
-    @property
-    def categories(self) -> tuple[range, ...]:
-        return self.rows.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> MemoryEngine:
         positions = np.flatnonzero(~self.rows.in_any(levels))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from fairridge._arrays import bounded_exp
 from fairridge._typing import Floats, TableLike, VectorLike
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import SurvivalTimes
@@ -128,7 +129,7 @@ class FairRidgeSurvival(FairRidge):
             raise ValueError("times must be a list of numbers, none of them missing.")
         steps = np.searchsorted(self.event_times_, times, side="right")
         baseline = np.concatenate([[-np.inf], self._log_hazard])[steps]
-        return _exp(eta[:, None] + baseline)
+        return bounded_exp(eta[:, None] + baseline)
 
     def predict_survival_function(
         self,
@@ -196,11 +197,6 @@ class FairRidgeSurvival(FairRidge):
         self.event_times_, self._log_hazard = fit.sum_over_rows(
             baseline, sensitive=True, predictors=True, center=True
         )
-        self.cumulative_hazard_ = _exp(self._log_hazard)
+        self.cumulative_hazard_ = bounded_exp(self._log_hazard)
         self.n_iter_ = problem.engine.passes
         return self
-
-
-def _exp(x: Floats) -> Floats:
-    """Return eˣ, or a large finite number in place of infinity."""
-    return np.exp(np.minimum(x, 700.0))

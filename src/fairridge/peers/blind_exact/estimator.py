@@ -10,8 +10,9 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
 from fairridge.fairness import StatisticalParity
+from fairridge.models.spaces import blind_space
 from fairridge.peers._model import response_kind
-from fairridge.peers.blind_exact.problem import BlindExactProblem, blind_exact_problem
+from fairridge.peers.blind_exact.problem import BlindExactProblem
 
 
 class BlindExactRegressor(RegressorMixin, LinearModel):
@@ -78,4 +79,4 @@ class BlindExactRegressor(RegressorMixin, LinearModel):
         )
 
     def _problem_on(self, engine: Engine, response: Response) -> BlindExactProblem:
-        return blind_exact_problem(engine)
+        return BlindExactProblem(blind_space(engine, standardize=True))

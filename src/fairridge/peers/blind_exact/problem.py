@@ -18,10 +18,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
 from fairridge.models import Fit
-from fairridge.models.spaces import BlindSpace, blind_space
+from fairridge.models.spaces import BlindSpace
 from fairridge.search import Choice, LeastSquares, Solution, Status
 from fairridge.search.problem import FLOOR_TOLERANCE
 
@@ -112,8 +111,3 @@ class BlindExactProblem(LeastSquares):
         c[last:] = 0.0
         c[last] = np.sqrt(float((kappa - r) @ c**2) / width)
         return c, 1.0 / width
-
-
-def blind_exact_problem(engine: Engine) -> BlindExactProblem:
-    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
-    return BlindExactProblem(blind_space(engine, standardize=True))
