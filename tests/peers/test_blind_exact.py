@@ -96,7 +96,7 @@ def test_without_any_dependence_it_is_the_ridge_form():
 
 def test_below_the_smallest_share_only_the_constant_is_left():
     S, X, y, _, _ = problem(3, (2, 1))
-    with pytest.warns(BoundWarning, match="only the intercept"):
+    with pytest.warns(BoundWarning, match="Only the same prediction for everyone"):
         model = BlindExactRegressor(0.01).fit(X, y, sensitive_features=S)
     assert model.status_ == "infeasible"
     assert not model.coef_.any()
