@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
@@ -23,6 +24,7 @@ from sklearn.model_selection import (
     cross_val_predict,
     train_test_split,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
@@ -415,6 +417,29 @@ def test_counts_enter_as_logarithms_of_means(wage):
 
 
 @pytest.mark.slow
+def test_calibration_around_a_stack_bends_the_scale_that_was_bounded():
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, 4000)
+    skill = rng.normal(size=4000) + 0.8 * sex
+    y = rng.random(4000) < 1 / (1 + np.exp(0.4 - skill))
+    # Naive Bayes takes eight looks at one skill for eight pieces of evidence.
+    X = np.column_stack([sex, *(skill + 0.05 * rng.normal(size=(8, 4000)))])
+    X_fit, y_fit, X, y, sex = X[:2000], y[:2000], X[2000:], y[2000:], sex[2000:]
+    bounded = FairStackingClassifier(GaussianNB(), 0.02, sensitive=[0], cv=3, random_state=0)
+    calibrated = CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=3)
+
+    def share(model):
+        return np.corrcoef(model.predict_proba(X)[:, 1], sex)[0, 1] ** 2
+
+    around = CalibratedClassifierCV(bounded, method="isotonic", cv=3).fit(X, y)
+    inside = clone(bounded).set_params(estimators=calibrated).fit(X, y)
+    earlier = clone(calibrated).fit(X_fit, y_fit)
+    after = clone(bounded).set_params(estimators=earlier, prefit=True).fit(X, y)
+    assert share(around) > 1.2 * share(inside)
+    assert share(inside) < 0.022
+    assert share(after) == pytest.approx(0.02)
+
+
 def test_weights_reach_learners_and_layer(hired):
     X, y = hired
     weight = np.random.default_rng(0).integers(0, 3, N)
