@@ -273,7 +273,7 @@ def test_what_nobody_foresaw_is_not_hidden(run, files, monkeypatch):
 @pytest.mark.slow
 def test_exit_codes_reach_the_shell(files):
     def code(*arguments):
-        command = [sys.executable, "-m", "fairridge.cli", *arguments]
+        command = [sys.executable, "-m", "fairridge", *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
     bad = code("fit", "nothere.csv", "-y", "y", "-s", "s")
@@ -283,7 +283,7 @@ def test_exit_codes_reach_the_shell(files):
 
 def shell(command):
     """Run a line in a shell, in which `fairridge` is the command line with buffered output."""
-    start = f'set -o pipefail; fairridge() {{ {sys.executable} -m fairridge.cli "$@"; }}; '
+    start = f'set -o pipefail; fairridge() {{ {sys.executable} -m fairridge "$@"; }}; '
     own = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     return subprocess.run(
         ["bash", "-c", start + command], capture_output=True, text=True, timeout=60, env=own
@@ -307,7 +307,7 @@ def test_streams_that_take_nothing(folder, command, code, error):
 
 def test_interrupted_while_it_starts(folder):
     process = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-m", "fairridge.cli", "datasets"],
+        [sys.executable, "-X", "importtime", "-m", "fairridge", "datasets"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     seen = ""
@@ -328,7 +328,7 @@ def test_interrupted_at_work(folder):
     frame.assign(y=rng.random(len(frame)) < 0.5).to_parquet("rows.parquet")
     command = ["report", "rows.parquet", "-y", "y", "-s", "x0", "--bootstrap", "2000"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "fairridge.cli", *command],
+        [sys.executable, "-m", "fairridge", *command],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     for line in process.stderr:

@@ -41,6 +41,7 @@ from fairridge.engines.sums import (
     class_responses,
     hessian_of,
     intercepts_of_sums,
+    loglik_of_sums,
     with_gram,
 )
 from fairridge.families import Family
@@ -435,12 +436,10 @@ class DeviceEngine:
         return intercepts_of_sums(family, self.moments(), len(self.names), offset, sums.log_sums)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
-        single = np.ones((1, 1))
-        value = family.loglik(deviance, single[:0], single[:0, 0], dispersion)
-        if family.loglik(0.0, single, single[0], dispersion) == 0.0:
-            return value
-        constants = self._sum(lambda b: family.loglik(0.0, b.y, b.weights, dispersion))
-        return value + constants
+        def constants() -> float:
+            return float(self._sum(lambda b: family.loglik(0.0, b.y, b.weights, dispersion)))
+
+        return loglik_of_sums(family, deviance, dispersion, self.moments().weight, constants)
 
     # -------------------------------------------------------- what is not there
 

@@ -199,6 +199,26 @@ def _in_pairs(curvature: Floats, gram: Floats) -> Floats:
     return curvature[:, None, :, None] * gram[:, None, :]
 
 
+def loglik_of_sums(
+    family: Family,
+    deviance: float,
+    dispersion: float,
+    weight: float,
+    constants: Callable[[], float],
+) -> float:
+    """Return a log-likelihood of rows known by sums: of the deviance, and constants of rows if any.
+
+    `weight` is that of all rows, and `constants` takes one more pass over the responses.
+    """
+    single = np.ones((1, 1))
+    if family.least_squares:  # which has a variance to estimate, from the deviance and n
+        return family.loglik(deviance, single[:0], np.array([weight]), dispersion)
+    value = family.loglik(deviance, single[:0], single[:0, 0], dispersion)
+    if family.loglik(0.0, single, single[0], dispersion) == 0.0:
+        return value
+    return value + constants()
+
+
 def intercepts_of_sums(
     family: Family, moments: Moments, n_columns: int, offset: float | None, log_sums: Floats
 ) -> Floats:

@@ -17,7 +17,7 @@ from fairridge.arguments import check_count
 from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
 from fairridge.engines.blocks import not_finite_message
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import LinearForm, linear_form
 from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leakage
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.measure import attribute_owners
@@ -149,7 +149,8 @@ def proxies(
     form = linear_form(model, "proxies")
     alpha, beta, moments = _given(form, model, controls)
     names = [column.name for column in form.columns if not column.sensitive]
-    owners = np.array(_owners([column for column in form.columns if not column.sensitive]))
+    widths = [column.encoding.width for column in form.columns if not column.sensitive]
+    owners = np.repeat(np.arange(len(widths)), widths)
     deviation = form.training.deviation[len(form.training.B) : len(form.training.with_response)]
     if moments is not form.training:
         owners, deviation = owners[list(moments.others)], moments.deviation
@@ -210,8 +211,3 @@ def _telling(
 def _taken(values: Any, rows: Integers) -> Any:
     """Return some rows of a column."""
     return replace(values, codes=values.codes[rows]) if isinstance(values, Levels) else values[rows]
-
-
-def _owners(columns: Sequence[InputColumn]) -> list[int]:
-    """For every encoded column, the number of the input column it belongs to."""
-    return [k for k, c in enumerate(columns) for _ in range(c.encoded.stop - c.encoded.start)]

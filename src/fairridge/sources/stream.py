@@ -21,7 +21,12 @@ from fairridge.data import RowLevel
 from fairridge.data.design import TRAVELING_PROFILE_ROWS, NumberSample
 from fairridge.engines import Extent, MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
 from fairridge.engines.samples import MIN_SAMPLING_INTERVAL, RowSample, with_total_weight
-from fairridge.engines.sums import DistinctResponses, NullModel, class_responses
+from fairridge.engines.sums import (
+    DistinctResponses,
+    NullModel,
+    class_responses,
+    loglik_of_sums,
+)
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
@@ -306,20 +311,11 @@ class StreamEngine:
         return intercepts_of_sums(family, first.moments, len(self.names), offset, first.log_sums)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
-        """Return the log-likelihood of a model with this deviance.
+        def constants() -> float:
+            of_batch = partial(_constants, family=family, dispersion=dispersion)
+            return float(self._pass(of_batch, self._encode.only(sensitive=False)))
 
-        That is a function of the deviance, and of the rows a sum of constants;
-        one more pass over the response if the family has any.
-        """
-        single = np.ones((1, 1))
-        if family.least_squares:  # which has a variance to estimate, from the deviance and n
-            total = np.array([self.moments().weight])
-            return family.loglik(deviance, single[:0], total, dispersion)
-        value = family.loglik(deviance, single[:0], single[:0, 0], dispersion)
-        if family.loglik(0.0, single, single[0], dispersion) == 0.0:
-            return value
-        constants = partial(_constants, family=family, dispersion=dispersion)
-        return value + float(self._pass(constants, self._encode.only(sensitive=False)))
+        return loglik_of_sums(family, deviance, dispersion, self.moments().weight, constants)
 
     # -------------------------------------------------------- what is not there
 

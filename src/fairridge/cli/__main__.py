@@ -1,7 +1,0 @@
-"""``python -m fairridge.cli``."""
-
-import sys
-
-from fairridge.cli import main
-
-sys.exit(main())
