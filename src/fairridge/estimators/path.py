@@ -16,7 +16,7 @@ from fairridge.estimators._outcome import isolated_levels, refit_at
 from fairridge.estimators._training import Training
 from fairridge.inference import PathBands
 from fairridge.reports import PathCurves, PathPlot, plot_path
-from fairridge.reports.html.svg import sketch
+from fairridge.reports.sketch import sketch
 from fairridge.search import Problem, Solution
 from fairridge.tables import Table
 

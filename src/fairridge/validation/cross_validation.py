@@ -24,7 +24,7 @@ from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.groups import groupings
 from fairridge.metrics.sensitive_columns import SensitiveColumns, sensitive_attributes
 from fairridge.reports import ModelCurve, plot_curves
-from fairridge.reports.html.svg import sketch
+from fairridge.reports.sketch import sketch
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
 from fairridge.tables import Table, Tabular

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.markup import Html, element, join
+from fairridge.markup import Html, element
 from fairridge.reports.html.contents import Audited
 from fairridge.reports.html.numbers import bound
+from fairridge.reports.sketch import Scale, points_of
 
 # Colors of the style sheet, and dashes that follow when all have been used.
 COLORS, DASHES = 8, ("", " dashed", " dotted")
@@ -21,35 +22,6 @@ COLORS, DASHES = 8, ("", " dashed", " dotted")
 BOUNDED_SHARE = 0.88
 # Room around a plot for ticks and names, in units of the drawing.
 LEFT, RIGHT, TOP, BOTTOM = 70.0, 30.0, 14.0, 42.0
-# Colors of a sketch, which has no style sheet; its size, and the room around its plot.
-INKS = ("#0072B2", "#D55E00", "#009E73")
-SKETCH_WIDTH, SKETCH_HEIGHT, SKETCH_ROOM = 350, 160, 40
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Where values stand on an axis."""
-
-    low: float
-    high: float
-    # Where these two stand, in units of the drawing.
-    start: float
-    end: float
-
-    @classmethod
-    def around(cls, values: Iterable[float], start: float, end: float) -> Scale:
-        """Return an axis with room beyond the smallest and the largest value."""
-        known = list(values)
-        low, high = min(known, default=0.0), max(known, default=0.0)
-        if not high > low:
-            low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
-        margin = 0.06 * (high - low)
-        return cls(low - margin, high + margin, start, end)
-
-    def at(self, value: Any) -> Any:
-        """Return where a value stands."""
-        share = (value - self.low) / (self.high - self.low)
-        return self.start + (self.end - self.start) * share
 
 
 class PathScale:
@@ -154,36 +126,6 @@ def chart(
     return figure(caption, drawing(caption, scale.width, height, body, **cursor), legend)
 
 
-def sketch(x: Floats, lines: Mapping[str, Floats], label: str) -> Html:
-    """Draw lines over one axis as a small picture for notebooks, with their names below."""
-    known = np.concatenate([values[np.isfinite(values)] for values in lines.values()])
-    ends = (known.min(), known.max()) if known.size else (0.0, 1.0)
-    right, bottom = SKETCH_WIDTH - 8, SKETCH_HEIGHT - SKETCH_ROOM
-    across, up = Scale.around(x, SKETCH_ROOM, right), Scale.around(known, bottom, 8)
-    order = np.argsort(x, kind="stable")
-    drawn, names = [], []
-    for color, (name, values) in zip(INKS, lines.items(), strict=False):
-        shown = order[np.isfinite(values[order])]
-        points = points_of(across.at(x[shown]), up.at(values[shown]))
-        line = {"fill": "none", "stroke": color, "stroke_width": 2}
-        drawn.append(element("polyline", **line, points=points))
-        names.append([element("span", "━", style=f"color:{color}"), f" {name}\u2003"])
-    frame = f"M{SKETCH_ROOM},8V{bottom}H{right}"
-    texts = [
-        *((SKETCH_ROOM - 4, up.at(y) + 4, f"{y:.3g}", "end") for y in ends),
-        *((across.at(end), bottom + 14, f"{end:g}", "middle") for end in (x.min(), x.max())),
-        ((SKETCH_ROOM + SKETCH_WIDTH) / 2, SKETCH_HEIGHT - 4, label, "middle"),
-    ]
-    style = {"fill": "currentColor", "font_size": 11}
-    body = [
-        element("path", d=frame, fill="none", stroke="currentColor"),
-        *(element("text", text, x=x, y=y, text_anchor=end, **style) for x, y, text, end in texts),
-        drawn,
-    ]
-    picture = element("svg", body, width=SKETCH_WIDTH, height=SKETCH_HEIGHT, role="img")
-    return join([picture, element("div", names)])
-
-
 def drawing(title: str, width: float, height: float, *body: Any, **attributes: Any) -> Html:
     """Make a drawing."""
     box = f"0 0 {width:g} {height:g}"
@@ -230,11 +172,6 @@ def dot(style: str, point: str, r: float) -> Html:
     """Draw a dot at a point."""
     x, y = point.split(",")
     return element("circle", class_=f"dot {style}", cx=x, cy=y, r=r)
-
-
-def points_of(xs: Iterable[float], ys: Iterable[float]) -> str:
-    """Write points."""
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
 
 
 def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:

@@ -13,19 +13,18 @@ from fairridge.reports.html.svg import (
     BOTTOM,
     LEFT,
     TOP,
-    Scale,
     dot,
     drawing,
     figure,
     horizontal_axis,
     line_style,
     nice_ticks,
-    points_of,
     polyline,
     straight,
     tick_labels,
     vertical_axis,
 )
+from fairridge.reports.sketch import Scale, points_of
 
 # Width and height of the drawing, and where its axes end.
 SIZE, RIGHT = 340.0, 326.0
