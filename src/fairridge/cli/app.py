@@ -18,7 +18,7 @@ from fairridge.cli.deciding import choose, monitor
 from fairridge.cli.demonstration import demo
 from fairridge.cli.deploying import export, reasons
 from fairridge.cli.errors import as_options, explain, notes
-from fairridge.cli.examples import epilog
+from fairridge.cli.examples import EXAMPLES
 from fairridge.cli.exit_codes import ExitCode
 from fairridge.cli.fitting import fit, path
 from fairridge.cli.options import AsJson
@@ -46,8 +46,10 @@ def application(wanted: str) -> typer.Typer:
     )
     app.callback(help=HELP)(_options)
     for command in COMMANDS:
-        made = as_command(command) if command.__name__ == wanted else _without_options
-        app.command(command.__name__, epilog=epilog(command.__name__), help=command.__doc__)(made)
+        name = command.__name__
+        made = as_command(command) if name == wanted else _without_options
+        examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
+        app.command(name, epilog=examples, help=command.__doc__)(made)
     return app
 
 

@@ -48,8 +48,3 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "demo": ("fairridge demo",),
 }
-
-
-def epilog(command: str) -> str:
-    """Return the examples of a command, one paragraph each."""
-    return "\n\n".join(["Examples:", *EXAMPLES[command]])

@@ -107,8 +107,3 @@ def achieved_text(contents: ReportContents, k: int) -> str:
 def of_class(contents: Audited) -> str:
     """Name the class that numbers of groups are of; "" if there is only one outcome."""
     return f", for class {contents.main.outcome}" if contents.main.outcome else ""
-
-
-def bounded_text(contents: Audited) -> str:
-    """Name what is bounded, of several bounds each."""
-    return "; ".join(measure.words for measure in contents.bounded)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from fairridge.arguments import listed
 from fairridge.markup import Html, element, section
 from fairridge.reports.html.contents import Audited, ReportContents
-from fairridge.reports.html.sections.measures import bounded_text
 from fairridge.reports.html.sections.promises import population_fact
 
 
 def model_facts(contents: Audited) -> list[tuple[str, str]]:
     """Say what the model is, and is about."""
     subject = contents.subject
+    bounded = "; ".join(measure.words for measure in contents.bounded)
     facts = {
         "Model": subject.model,
         "Family": subject.family,
         "Definition of unfairness": subject.definition or "none: the model has no bound",
-        "What is bounded": bounded_text(contents) if subject.definition else "",
+        "What is bounded": bounded if subject.definition else "",
         "Response": subject.modeled,
         "Sensitive attributes": ", ".join(subject.sensitive),
         "Predictors": listed(subject.predictors, most=60, write=str),
