@@ -7,6 +7,7 @@ import numpy as np
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
 from fairridge.inference.optimism import optimism
+from fairridge.inference.scores import explained_scores
 from simulations.rates import draw_controlled
 
 N, R = 150, 0.1
@@ -37,7 +38,10 @@ def left_out(scores, w, s):
 def optimism_of(fitted, Z, y):
     problem = fitted._set_up(read_training(fitted, Z, y, None, None, None))
     (solution,) = problem.solve(np.array([R]))
-    return optimism(problem, solution.fit)
+    linear = isinstance(fitted, FairRidgeRegressor)
+    means = None if linear else problem.definition.means(solution.fit)
+    (seen,) = explained_scores([solution.fit], problem.engine, means)
+    return np.linalg.norm(optimism(problem, solution.fit, seen)) / np.linalg.norm(seen.coefficients)
 
 
 def test_it_is_what_leaving_rows_out_shows():
@@ -69,9 +73,28 @@ def test_degrees_of_freedom_count_with_many_predictors():
     np.testing.assert_allclose(optimism_of(linear(), Z, y), known, rtol=0.05)
 
 
+def test_where_next_to_nothing_is_left_it_is_no_more_than_an_error():
+    n, rng = 300, np.random.default_rng(2)
+    S = rng.normal(size=(n, 2))
+    X = np.column_stack([S + 0.5 * rng.normal(size=(n, 2)), rng.normal(size=n)])
+    y = S.sum(axis=1) + rng.normal(size=n)  # x₃, all that a fair model has, tells nothing
+    fitted = FairRidgeRegressor(1e-3, sensitive=[0, 1], blind=True)
+    Z = np.hstack([S, X])
+    problem = fitted._set_up(read_training(fitted, Z, y, None, None, None))
+    (solution,) = problem.solve(np.array([1e-3]))
+    (seen,) = explained_scores([solution.fit], problem.engine)
+    error = np.sqrt(seen.direction @ seen.covariance[:-2, :-2] @ seen.direction)
+    found = np.linalg.norm(optimism(problem, solution.fit, seen)) / error
+    assert 1.0 <= found < np.sqrt(3.0)
+    certified = FairRidgeRegressor(0.1, sensitive=[0, 1], blind=True, confidence=0.9)
+    assert certified.fit(Z, y).certificate_.granted
+
+
 def test_certificates_are_smaller_for_it(monkeypatch):
     Z, y = draw_controlled(N, np.random.default_rng(3))
     certified = model().set_params(confidence=0.9, unfairness=R)
     with_it = certified.fit(Z, y).certificate_.training_bound
-    monkeypatch.setattr(sys.modules["fairridge.inference.certify"], "optimism", lambda *_: 0.0)
+    monkeypatch.setattr(
+        sys.modules["fairridge.inference.certify"], "optimism", lambda *_: np.zeros(1)
+    )
     assert with_it < certified.fit(Z, y).certificate_.training_bound

@@ -225,7 +225,7 @@ def _explained(problem: PenalizedProblem, fits: list[Fit]) -> list[ExplainedScor
         followed = [min(1.0, float(np.linalg.norm(one.coefficients) / whole)) for one in scores]
         return [replace(one, followed=m) for one, m in zip(scores, followed, strict=True)]
     return [
-        replace(one, followed=0.0, optimism=optimism(problem, fit) * one.coefficients)
+        replace(one, followed=0.0, optimism=optimism(problem, fit, one))
         for one, fit in zip(scores, fits, strict=True)
     ]
 

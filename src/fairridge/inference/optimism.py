@@ -11,6 +11,11 @@ its predictions and h what it explains,
 of its value: the covariance of the error of Â in a direction and of the model's own
 move in it, p being its degrees of freedom, as residuals of fitted rows are small by p/n.
 Models with S have coefficients α that take care of that by themselves.
+
+The expansion fails where next to nothing is left of a model: moves of its size are then most of
+what rows add, and no error of Â follows them. In each of k directions that the coefficients are
+free in, the error goes along with one standard normal number at most, so that κ√Q is at most √k
+standard errors of Â.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from fairridge.inference.explained import Explained, ExplainedShare
 from fairridge.inference.influence import Branch, branch_of
 from fairridge.inference.kinds import state_of
 from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.scores import ExplainedScores
 from fairridge.models import Fit
 from fairridge.penalties import Radial
 from fairridge.search import PenalizedProblem
@@ -59,18 +65,21 @@ class _OwnMoves(DeviceConstants):
         return sums
 
 
-def optimism(problem: PenalizedProblem, fit: Fit) -> float:
-    """Return κ, by which √Q on other rows exceeds that in training; never below zero.
+def optimism(problem: PenalizedProblem, fit: Fit, scores: ExplainedScores) -> Floats:
+    """Return κ times the coefficients of the scores of a blind model; zero if κ is negative.
 
     Parameters
     ----------
     problem : PenalizedProblem
         The model on its rows, for every λ.
     fit : Fit
-        A blind model.
+        The model.
+    scores : ExplainedScores
+        What S explains of it.
     """
+    nothing = 0.0 * scores.coefficients
     if not 0.0 < fit.lambda_ < np.inf:
-        return 0.0
+        return nothing
     settings = problem.settings
     description = Description(
         problem.definition, Radial(), settings.predictor_penalty, settings.standardize
@@ -78,10 +87,12 @@ def optimism(problem: PenalizedProblem, fit: Fit) -> float:
     state = state_of(problem, description, fit, "bound")
     explained: Any = state.ridge
     if not explained.value > 0.0:
-        return 0.0
+        return nothing
     branch = branch_of(state, ExplainedShare(explained))
     total, squares = state.sum_over_rows(_OwnMoves(branch, explained)) / fit.basis.weight**2
     size, m = state.theta.size, len(state.theta)
-    used = float((branch.inverse[:size, :size] * state.hessian).sum()) / m
-    left = max(1.0 - used * float(squares), MIN_LEFT)
-    return max(float(total) / (left * explained.value), 0.0)
+    used = float((branch.inverse[:size, :size] * state.hessian).sum())
+    left = max(1.0 - used / m * float(squares), MIN_LEFT)
+    moved = float(total) / (left * np.sqrt(explained.value))
+    error = np.sqrt(float(scores.direction @ scores.covariance[:-2, :-2] @ scores.direction))
+    return min(max(moved, 0.0), error * np.sqrt(max(used - m, 1.0))) * scores.direction
