@@ -5,8 +5,10 @@ import numpy as np
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.fairness import StatisticalParity
-from fairridge.inference import Analysis, Description, inference_of
-from fairridge.penalties import Radial, Ridge
+from fairridge.inference import Analysis, inference_of
+from fairridge.inference.kinds import penalty_unit
+from fairridge.inference.passes import Pass, row_terms
+from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, set_up
 
 NAMES = ("group", "age", "x1", "x2", "x3")
@@ -67,12 +69,6 @@ def penalizes_means(kind):
     return "blind" in kind or "means" in kind
 
 
-def described(definition, kind="", **options):
-    """Return the settings of a model; those with a ridge of their own have a radial one."""
-    own = {"penalty": Radial()} if penalizes_means(kind) else {}
-    return Description(definition, **options | own)
-
-
 def solution_of(problem, definition, r):
     return problem.solve(np.array([r]))[0]
 
@@ -100,13 +96,19 @@ def by_class(family, influences):
 
 def analyzed(family, data, definition, r, weight=None, offset=None, **options):
     problem = problem_of(family, data, weight, offset, definition=definition, **options)
-    description = described(definition, **options)
-    return Analysis(problem, solution_of(problem, definition, r), description)
+    return Analysis(problem, solution_of(problem, definition, r))
+
+
+def influences_of(analysis, branch=None):
+    """Return the influence of every row."""
+    branch = branch or analysis.branch
+    return branch.influences(row_terms(analysis.fit.engine, analysis.family, Pass(branch)))
 
 
 def derivative(family, data, definition, r, row, weight, offset, **options):
     """Return the derivative of the numbers in ε, with weights (1 − ε)w + εWδ of one row."""
-    unit = described(definition, **options).penalty_unit(weight.sum())
+    problem = problem_of(family, data, weight, offset, definition=definition, **options)
+    unit = penalty_unit(problem)
     change = -weight.copy()
     change[row] += weight.sum()
 
@@ -128,4 +130,4 @@ def inferred(family, data, definition, r, weight=None, offset=None, **options):
     own |= {"kind": options.pop("kind", "")}
     problem = problem_of(family, data, weight, offset, definition=definition, **own)
     solution = solution_of(problem, definition, r)
-    return inference_of(problem, solution, described(definition, **own), **options)
+    return inference_of(problem, solution, **options)

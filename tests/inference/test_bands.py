@@ -9,7 +9,7 @@ from fairridge.families import Gaussian
 from fairridge.penalties import Ridge
 from tests.zoo import LateModule
 
-from .problems import analyzed, draw
+from .problems import analyzed, draw, influences_of
 from .test_models import COLUMNS, SENSITIVE, make_people
 
 plt = LateModule("matplotlib.pyplot")
@@ -56,7 +56,7 @@ def test_one_bound_has_the_interval_of_its_model(people):
 
 
 def test_critical_values_are_those_of_multipliers():
-    settings = {"predictor_penalty": 0.0, "standardize": True}
+    settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
     data, bounds = draw(Gaussian(), n=200), (0.0, 0.01, 0.1, 0.3)
     S, X, y, _ = data
     found = (
@@ -66,9 +66,7 @@ def test_critical_values_are_those_of_multipliers():
     )
     influences = np.stack(
         [
-            analyzed(Gaussian(), data, StatisticalParity(), r, penalty=Ridge(), **settings)
-            .influences()
-            .fair[:, 0]
+            influences_of(analyzed(Gaussian(), data, StatisticalParity(), r, **settings)).fair[:, 0]
             for r in bounds
         ]
     )

@@ -18,7 +18,7 @@ from fairridge import (
 )
 from fairridge.fairness import IndividualFairness
 from fairridge.families import Poisson
-from fairridge.inference.passes import row_terms
+from fairridge.inference.passes import Pass, row_terms
 from fairridge.penalties import Ridge
 from tests.zoo import LateModule
 
@@ -121,7 +121,7 @@ def test_rows_on_dask(people, response):
 def test_what_travels_to_rows_elsewhere_can_be_pickled():
     settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
     analysis = analyzed(Poisson(), draw(Poisson()), IndividualFairness(), 0.2, **settings)
-    what = analysis.rows_of(analysis.branch, tuple(analysis.quantities().values()))
+    what = Pass(analysis.branch, tuple(analysis.quantities().values()))
     moved = pickle.loads(pickle.dumps(what))
     engine = analysis.fit.engine
     np.testing.assert_array_equal(

@@ -7,7 +7,7 @@ from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial
 from fairridge.inference.analysis import Scheme
-from fairridge.inference.passes import row_terms
+from fairridge.inference.passes import Pass, row_terms
 from fairridge.inference.population import Population
 from fairridge.penalties import Ridge
 
@@ -47,9 +47,7 @@ def test_rows_move_the_odds_of_a_given_model_as_their_weights_do(family, r, opti
     w = np.random.default_rng(2).random(60) + 0.3
     analysis = analyzed(family, data, VARIANCE, r, w, **settings)
     named = analysis.of_population(Scheme())
-    terms = row_terms(
-        analysis.fit.engine, family, analysis.rows_of(analysis.branch, tuple(named.values()))
-    )
+    terms = row_terms(analysis.fit.engine, family, Pass(analysis.branch, tuple(named.values())))
     scores = (
         family.to_contrasts(
             np.atleast_2d(analysis.basis.raw_coefficients(analysis.fit.alpha, analysis.fit.beta))

@@ -7,10 +7,10 @@ from scipy import stats
 from fairridge import FairRidgeRegressor
 from fairridge.fairness import EqualityOfOpportunity, IndividualFairness, StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
-from fairridge.inference.passes import row_terms
+from fairridge.inference.passes import Pass, row_terms
 from fairridge.penalties import Radial, Ridge
 
-from .problems import NAMES, STEP, analyzed, draw, inferred, problem_of, solution_of
+from .problems import NAMES, STEP, analyzed, draw, inferred, influences_of, problem_of, solution_of
 
 PARITY = StatisticalParity()
 
@@ -69,9 +69,8 @@ def test_frames_of_both_kinds(bound):
 def test_a_strict_bound_far_from_the_kink_uses_its_own_branch(data):
     found = inferred(Gaussian(), data, PARITY, 0.02, covariance="HC0")
     assert not found.facts.near_kink
-    influences = analyzed(
-        Gaussian(), data, PARITY, 0.02, penalty=Ridge(), predictor_penalty=0.0, standardize=True
-    ).influences()
+    settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
+    influences = influences_of(analyzed(Gaussian(), data, PARITY, 0.02, **settings))
     rows = influences.raw[:, 0]
     np.testing.assert_allclose(found.covariance, rows.T @ rows / 400**2, rtol=1e-9)
     np.testing.assert_allclose(
@@ -89,7 +88,7 @@ def test_at_the_kink_each_error_is_the_larger_of_both_branches(data, shift):
     analysis = analyzed(Gaussian(), data, PARITY, share + shift, **settings)
     assert analysis.regime == ("bound" if shift < 0 else "free")
     variances = [
-        (analysis.influences(branch).raw[:, 0] ** 2).sum(axis=0) / 400**2
+        (influences_of(analysis, branch).raw[:, 0] ** 2).sum(axis=0) / 400**2
         for branch in (analysis.branch, analysis.other_branch)
     ]
     assert found.facts.near_kink
@@ -107,7 +106,7 @@ def test_the_other_branch_at_the_kink_is_the_same_from_both_sides(data):
         analyzed(Gaussian(), data, PARITY, share + shift, **settings) for shift in (-1e-9, 1e-9)
     )
     np.testing.assert_allclose(
-        above.influences(above.other_branch).fair, below.influences().fair, atol=1e-5
+        influences_of(above, above.other_branch).fair, influences_of(below).fair, atol=1e-5
     )
 
 
@@ -118,7 +117,7 @@ def test_quantities_have_the_influence_of_whole_fits(family):
     analysis = analyzed(family, data, PARITY, 0.03, weight, **settings)
     named = analysis.quantities()
     del named["optimism"]  # no estimate, and without an influence
-    what = analysis.rows_of(analysis.branch, tuple(named.values()))
+    what = Pass(analysis.branch, tuple(named.values()))
     rows = row_terms(analysis.fit.engine, family, what)[:, analysis.branch.width :]
     found = inferred(family, data, PARITY, 0.03, weight, covariance="HC0", **settings)
 
@@ -206,7 +205,7 @@ def test_aic_counts_what_rows_gain_by_their_own_part(family):
     targets = y[:, None] == np.arange(3.0) if family.n_predictors > 1 else y[:, None]
     e = targets - family.mean(family.to_contrasts(eta.T).T if family.n_predictors > 1 else eta)
     scores = (e[:, :, None] * Z[:, None, :]).reshape(400, -1)
-    terms = row_terms(analysis.fit.engine, family, analysis.rows_of(analysis.branch))
+    terms = row_terms(analysis.fit.engine, family, Pass(analysis.branch))
     gained = (scores * (terms @ raw)).sum() / (400 - analysis.parameters())
     if family.least_squares:
         gained = gained / np.mean(e**2) + 1.0

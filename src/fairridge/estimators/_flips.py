@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.estimators._inferring import description_of
 from fairridge.inference import inference_of
 from fairridge.models import Fit
 from fairridge.search import Choice, PenalizedProblem, Solution
@@ -110,7 +109,7 @@ def _errors(model: Any, problem: PenalizedProblem, solution: Solution) -> Floats
     if solution.certificate is not None and solution.choice is not Choice.UNCONSTRAINED:
         solution = replace(solution, unfairness=solution.certificate.training_bound)
     try:
-        found = inference_of(problem, solution, description_of(model)).standard_errors
+        found = inference_of(problem, solution).standard_errors
     except (ValueError, np.linalg.LinAlgError):
         return np.full(beta.shape, np.nan)
     errors: Floats = np.asarray(found).reshape(len(beta), -1)[:, -beta.shape[1] :]

@@ -32,7 +32,6 @@ from fairridge.estimators._model import as_fitted
 from fairridge.estimators._training import Training, read_training
 from fairridge.inference import (
     Analysis,
-    Description,
     Inference,
     PathBands,
     RowProducts,
@@ -42,9 +41,7 @@ from fairridge.inference import (
     restored,
     scheme_of,
 )
-from fairridge.penalties import Radial
 from fairridge.search import Choice, PenalizedProblem, Solution
-from fairridge.search.setup import resolve_penalty
 from fairridge.sources import RowMoments, RowSource
 from fairridge.sources.federated import rows_of_party
 from fairridge.sources.stream import StreamEngine
@@ -151,7 +148,6 @@ def inference_on(
     return inference_of(
         problem,
         _restored(model, problem),
-        description_of(as_fitted(model)),
         order=_order(model),
         labels=getattr(model, "classes_", None),
         title=title,
@@ -259,7 +255,6 @@ def row_products(
     return products_of(
         problem,
         _restored(model, problem),
-        description_of(settings),
         scheme,
         model=_digest(model, covariance, scheme.frequency),
         n_rows=party.n_rows,
@@ -344,10 +339,7 @@ def bands(
     """
     if not hasattr(type(model), "inference"):
         raise ValueError(f"{type(model).__name__} has no standard errors, so it has no bands.")
-    description, scheme = (
-        description_of(model),
-        scheme_of(covariance, None, False, problem.engine.n_rows),
-    )
+    scheme = scheme_of(covariance, None, False, problem.engine.n_rows)
     analyses: list[Analysis] = []
     with threads_for_passes(training.engine, training.response.family):
         fits = problem.fits(path.lambda_)
@@ -357,25 +349,10 @@ def bands(
             choice = Choice(fit.lambda_, status)
             solution = Solution(float(r), fit, float(achieved), {}, choice)
             like = analyses[0] if analyses else None
-            analyses.append(Analysis(problem, solution, description, like))
+            analyses.append(Analysis(problem, solution, like))
         names = tuple(name for name, _ in path.named_coefficients())
         backend = training.backend
         return bands_of(analyses, scheme, confidence=confidence, names=names, backend=backend)
-
-
-def description_of(model: Any) -> Description:
-    """Return what decides how the coefficients depend on each row.
-
-    Parameters
-    ----------
-    model : FairRidge
-        With the parameters of the fit.
-    """
-    definition = model._bounded
-    # A ridge on what S explains of predictions; in α, if there is one, it is radial.
-    on_predictions = model.blind or definition.penalizes_means
-    penalty = Radial() if on_predictions else resolve_penalty(model.penalty)
-    return Description(definition, penalty, model._lambda_2, model.standardize)
 
 
 def _order(model: Any) -> Any:

@@ -7,10 +7,7 @@ strict a bound in training must be.
 from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.bands import PathBands, bands_of
 from fairridge.inference.build import inference_of, scheme_of
-from fairridge.inference.certificate import (
-    Certificate,
-    rows_needed,
-)
+from fairridge.inference.certificate import Certificate, rows_needed
 from fairridge.inference.certify import (
     CERTIFICATIONS,
     Certification,
@@ -19,7 +16,6 @@ from fairridge.inference.certify import (
     held_out_test,
     require_share,
 )
-from fairridge.inference.description import Description
 from fairridge.inference.estimates import Contrast, Estimates, Interval, WaldTest
 from fairridge.inference.federated import RowProducts, products_of
 from fairridge.inference.pooling import PooledInference, pool
@@ -34,7 +30,6 @@ __all__ = [
     "Certificate",
     "Certification",
     "Contrast",
-    "Description",
     "Estimates",
     "Inference",
     "Interval",

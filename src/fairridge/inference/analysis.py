@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.inference.description import Description, check_model
-from fairridge.inference.given import Given, basis_given
-from fairridge.inference.influence import Branch, Functional, Influences, Optimism, branch_of
+from fairridge.inference.given import Given
+from fairridge.inference.influence import Branch, Functional, Optimism, branch_of
 from fairridge.inference.kinds import state_of
-from fairridge.inference.linearize import linearize
-from fairridge.inference.measures import MeanDeviance, Measure
-from fairridge.inference.passes import Pass, Quantity, Weighing, products, row_terms
-from fairridge.inference.population import Explaining, OddsOfRows, bounds_predictors
+from fairridge.inference.linearize import linearize, share_of_predictors
+from fairridge.inference.measures import Direct, MeanDeviance, Measure, VarianceShareOf
+from fairridge.inference.passes import Pass, Quantity, Weighing, products
+from fairridge.inference.population import Explaining
+from fairridge.inference.refusals import check_model
 from fairridge.inference.state import Regime, State
 from fairridge.search import PenalizedProblem, Solution
 
@@ -33,21 +33,6 @@ class Scheme:
     clusters: Integers | None = None  # cluster of each row, 0 to G − 1
     frequency: bool = False  # whether a row of weight w stands for w identical rows
 
-    def finite_sample(self, n_rows: float, n_parameters: int) -> tuple[float, float | None]:
-        """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
-        if self.clusters is not None:
-            groups = int(self.clusters.max()) + 1
-            return groups / (groups - 1.0), groups - 1.0
-        degrees = n_rows - n_parameters
-        if degrees <= 0:
-            raise ValueError(
-                f"{n_rows:g} rows are too few for the errors of {n_parameters} coefficients; use "
-                "fewer columns."
-            )
-        if self.covariance == "HC0":
-            return 1.0, None
-        return (n_rows / degrees if self.covariance == "HC1" else 1.0), float(degrees)
-
 
 class Analysis:
     """The influence functions of one model, in both regimes of its bound.
@@ -58,8 +43,6 @@ class Analysis:
         The model on its rows, for every λ.
     solution : Solution
         The model at its bound.
-    description : Description
-        Its settings.
     like : Analysis, optional
         Another model of the same problem, whose model without a bound serves this one, too.
     """
@@ -68,12 +51,12 @@ class Analysis:
         self,
         problem: PenalizedProblem,
         solution: Solution,
-        description: Description,
         like: Analysis | None = None,
     ) -> None:
-        check_model(problem, description, solution)
-        self.like = like
-        self.problem, self.solution, self.description = problem, solution, description
+        check_model(problem, solution)
+        if like is not None:  # the model without a bound is the same
+            vars(self).update(free_state=like.free_state, free_branch=like.free_branch)
+        self.problem, self.solution = problem, solution
         self.fit, self.basis, self.family = solution.fit, problem.basis, problem.family
 
     @property
@@ -105,27 +88,24 @@ class Analysis:
     @cached_property
     def state(self) -> State:
         """The model."""
-        if self.regime == "free" and self.like is not None and self.like.free_state is not None:
-            return self.like.free_state
-        return state_of(self.problem, self.description, self.fit, self.regime)
+        known: State | None = vars(self).get("free_state")
+        if self.regime == "free" and known is not None:
+            return known
+        return state_of(self.problem, self.fit, self.regime)
 
     @cached_property
     def free_state(self) -> State | None:
         """The unconstrained model; None if it has no limit."""
-        if self.like is not None:
-            return self.like.free_state
         if self.regime == "free":
             return self.state
         free = self.fit.unconstrained()
         if free.separation is not None or not self.problem.converged(0.0):
             return None
-        return state_of(self.problem, self.description, free, "free")
+        return state_of(self.problem, free, "free")
 
     @cached_property
     def free_branch(self) -> Branch | None:
         """Influences on the unconstrained model."""
-        if self.like is not None:
-            return self.like.free_branch
         state = self.free_state
         return None if state is None else branch_of(state)
 
@@ -142,11 +122,11 @@ class Analysis:
         """Influences in the other regime, in which similar rows may put the model."""
         if self.regime != "free":
             return self.free_branch
-        state = self.state.at_kink()
+        state = replace(self.state, regime="bound", lambda_=0.0)
         return branch_of(state, self._measure(self.state), self.free_branch)
 
     def _measure(self, state: State) -> Measure:
-        return linearize(self.description.definition, state, self.free_state)
+        return linearize(self.problem.definition, state, self.free_state)
 
     @cached_property
     def unconstrained(self) -> Measure | None:
@@ -159,6 +139,13 @@ class Analysis:
             if self.bounded:
                 raise
             return None
+
+    def near_kink(self, unconstrained: Measure | None, error: float) -> bool:
+        """Whether rows do not show if the bound binds, by the value without one and its error."""
+        # A value that is the same in every sample, as that of individual fairness, has no kink.
+        if unconstrained is None or not self.bounded or error <= 1e-8:
+            return False
+        return abs(unconstrained.value - self.solution.unfairness) <= NEAR_KINK * error
 
     # ------------------------------------------------------------------ passes
 
@@ -174,8 +161,7 @@ class Analysis:
             constrained = self.branch.functional(MeanDeviance.of(self.state))
             unconstrained = free.functional(MeanDeviance.of(state))
             quantities["price"] = ((1.0, self.branch, constrained), (-1.0, free, unconstrained))
-            gained = Optimism(self.branch, np.zeros_like(self.branch.theta))
-            quantities["optimism"] = ((1.0, self.branch, Functional(None, gained)),)
+            quantities["optimism"] = self._directly(Optimism(self.branch))
         return quantities
 
     def optimism(self, named: Sequence[str], sums: Floats, scheme: Scheme) -> float | None:
@@ -196,56 +182,39 @@ class Analysis:
 
     def of_population(self, scheme: Scheme) -> dict[str, Quantity]:
         """Return quantities that relate R² on S in the rows to that in their population."""
-        definition, odds = self.description.definition, self.odds
-        if not bounds_predictors(definition, self.family) or not 0.0 < odds < np.inf:
+        share, odds = self.share_on_sensitive, self.odds
+        if share is None or not 0.0 < odds < np.inf:
             return {}
-        nothing = np.zeros_like(self.state.theta)
         repeated = scheme.frequency and scheme.clusters is None
-        measures: dict[str, Measure] = {
-            "spread": OddsOfRows(np.sqrt(odds), self.other_variance, nothing, self.given),
-            "explaining": Explaining(repeated, nothing, self.given),
-        }
+        slope = 1.0 / (2.0 * np.sqrt(odds) * (1.0 - share.value) ** 2)
         return {
-            name: ((1.0, self.branch, self.branch.functional(measure)),)
-            for name, measure in measures.items()
+            "spread": self._directly(share, slope),
+            "explaining": self._directly(Explaining(repeated, share.given)),
         }
 
+    def _directly(self, moved: Direct, factor: float = 1.0) -> Quantity:
+        """Return a quantity that depends on rows alone: the model is fixed."""
+        return ((factor, self.branch, Functional(None, moved)),)
+
     @cached_property
-    def given(self) -> Given:
-        """The model given its controls, if it has any."""
-        return Given.of(self.state)
+    def share_on_sensitive(self) -> VarianceShareOf | None:
+        """R² of the linear predictors on S; None if the definition is another."""
+        if self.problem.definition.certifiable(self.family) != "linear predictors":
+            return None
+        return share_of_predictors(self.state, Given.of(self.state))
 
     @property
     def odds(self) -> float:
         """Odds of R² of the linear predictors on S in the rows; 0 if the bound is zero."""
-        basis, alpha, other = basis_given(self.fit), self.given.alpha, self.other_variance
-        S = basis.sensitive.scatter() / basis.weight
-        explained = float(((alpha @ S) * alpha).sum())
-        if self.regime == "zero" or explained == 0.0:
+        share = self.share_on_sensitive
+        if share is None or self.regime == "zero":
             return 0.0
-        return explained / other if other > 0.0 else np.inf
-
-    @property
-    def other_variance(self) -> float:
-        """VAR(Uβ), summed over linear predictors; given controls, that of residuals on them."""
-        basis, beta = basis_given(self.fit), self.given.beta
-        U = basis.predictors.scatter() / basis.weight
-        return float(((beta @ U) * beta).sum())
-
-    def rows_of(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Pass:
-        """Return what to compute in a pass over the rows."""
-        return Pass(branch, quantities)
-
-    def influences(self, branch: Branch | None = None) -> Influences:
-        """Return the influence of every row; for rows that fit into memory."""
-        branch = branch or self.branch
-        return branch.influences(row_terms(self.fit.engine, self.family, self.rows_of(branch)))
+        return share.value / (1.0 - share.value) if share.value < 1.0 else np.inf
 
     def sums(self, branch: Branch, scheme: Scheme, quantities: tuple[Quantity, ...] = ()) -> Floats:
         """Return sums of products of the terms of a branch and of some quantities."""
         self.require_rows()
-        what = self.rows_of(branch, quantities)
-        weighing = self.weighing(scheme)
+        what, weighing = Pass(branch, quantities), self.weighing(scheme)
         return products(self.fit.engine, self.family, what, weighing, scheme.clusters)
 
     def require_rows(self) -> None:
@@ -257,7 +226,15 @@ class Analysis:
         """Return how much each row counts."""
         # The rows of a cluster add up, whatever their weights stand for.
         repeated = scheme.frequency and scheme.clusters is None
-        return Weighing(repeated, self._leverage(scheme))
+        if scheme.covariance != "HC3":
+            return Weighing(repeated)
+        if not self.family.separable or self.family.n_predictors > 1:
+            why = "is a matrix" if self.family.separable else "depends on other rows' risk sets"
+            raise ValueError(
+                f"covariance='HC3' needs the leverage of single rows, which {why} in a "
+                f"{self.family.name} model; use 'HC1'."
+            )
+        return Weighing(repeated, (self.state.leverage_root(), self.basis.weight))
 
     # ------------------------------------------------------------ coefficients
 
@@ -267,7 +244,19 @@ class Analysis:
 
     def finite_sample(self, scheme: Scheme) -> tuple[float, float | None]:
         """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
-        return scheme.finite_sample(self.n_rows(scheme), self.parameters())
+        if scheme.clusters is not None:
+            groups = int(scheme.clusters.max()) + 1
+            return groups / (groups - 1.0), groups - 1.0
+        n_rows = self.n_rows(scheme)
+        degrees = n_rows - self.parameters()
+        if degrees <= 0:
+            raise ValueError(
+                f"{n_rows:g} rows are too few for the errors of {self.parameters()} coefficients; "
+                "use fewer columns."
+            )
+        if scheme.covariance == "HC0":
+            return 1.0, None
+        return (n_rows / degrees if scheme.covariance == "HC1" else 1.0), float(degrees)
 
     def parameters(self) -> int:
         """Return the number of coefficients."""
@@ -288,17 +277,6 @@ class Analysis:
             for part in (influences.raw, influences.fair)
         )
         return raw, fair, influences.lambda_
-
-    def _leverage(self, scheme: Scheme) -> tuple[Floats, float] | None:
-        if scheme.covariance != "HC3":
-            return None
-        if not self.family.separable or self.family.n_predictors > 1:
-            why = "is a matrix" if self.family.separable else "depends on other rows' risk sets"
-            raise ValueError(
-                f"covariance='HC3' needs the leverage of single rows, which {why} in a "
-                f"{self.family.name} model; use 'HC1'."
-            )
-        return self.state.leverage_root(), self.basis.weight
 
 
 def _in_memory(engine: Any) -> bool:

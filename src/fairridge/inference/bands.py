@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
+from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.estimates import quantile
 from fairridge.inference.passes import Pass, Weighing
+from fairridge.inference.rows import FairRows
 from fairridge.tables import Table, Tabular
 
 BAND_DRAWS = 20_000
@@ -124,7 +125,7 @@ class _Joint:
 
     def _influences(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         """Return weighted influences, of shape (k, m, n)."""
-        rows = self.parts[0][0].rows(self.family, y, Z, weight, offset)
+        rows = FairRows.of(self.family, self.parts[0][0].branch.basis, y, Z, weight, offset)
         out = np.empty((self.parts[0][1].shape[1], len(self.parts), len(y)))
         for k, (what, weights, weighing) in enumerate(self.parts):
             factors = weighing.factors(rows, what.branch.theta)
@@ -156,7 +157,7 @@ def bands_of(
         The frame library of the input.
     """
     first = analyses[0]
-    factor, df = scheme.finite_sample(float(first.problem.engine.n_rows), first.parameters())
+    factor, df = first.finite_sample(scheme)
     joint = factor * _covariances(analyses, scheme) / first.basis.weight**2
     errors = np.sqrt(np.maximum(np.einsum("kmm->mk", joint), 0.0))
     # Wider by as much as intervals at one bound are.
@@ -170,19 +171,15 @@ def bands_of(
 
 def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
     """Return sums over rows, of shape (k, m, m)."""
-    first = analyses[0]
-    parts = tuple(_part(analysis, scheme) for analysis in analyses)
+    first, parts = analyses[0], []
+    for analysis in analyses:
+        what = Pass(analysis.branch)
+        onto = what.completion() @ analysis.maps(what.branch)[1]
+        parts.append((what, onto, analysis.weighing(scheme)))
     first.require_rows()
-    sums: Floats = first.fit.engine.sum_over_columns(
-        _Joint(first.family, parts), first.basis.center
-    )
+    joint = _Joint(first.family, tuple(parts))
+    sums: Floats = first.fit.engine.sum_over_columns(joint, first.basis.center)
     return sums
-
-
-def _part(analysis: Analysis, scheme: Scheme) -> tuple[Pass, Floats, Weighing]:
-    """Return terms of rows, how coefficients follow from them, and how much rows count."""
-    what = Pass(analysis.branch)
-    return what, what.completion() @ analysis.maps(what.branch)[1], analysis.weighing(scheme)
 
 
 def _critical(covariance: Floats, confidence: float) -> float:
@@ -207,14 +204,14 @@ def _with_kink(
     """Take the larger of two errors at bounds that may or may not bind."""
     first, out = analyses[0], errors.copy()
     named = first.quantities()
-    if "unconstrained" not in named or first.unconstrained is None:
+    if "unconstrained" not in named:
         return out
     sums = first.sums(first.branch, scheme, (named["unconstrained"],))
     error = np.sqrt(factor * max(float(sums[-2, -2]), 0.0))
     for k, analysis in enumerate(analyses):
-        gap = abs(first.unconstrained.value - analysis.solution.unfairness)
-        other = analysis.other_branch if analysis.bounded else None
-        if error > 1e-8 and gap <= NEAR_KINK * error and other is not None:
+        near = analysis.near_kink(first.unconstrained, error)
+        other = analysis.other_branch if near else None
+        if other is not None:
             _, weights, _ = analysis.maps(other)
             products = analysis.sums(other, scheme)[:-1, :-1]
             variances = factor * ((weights.T @ products) * weights.T).sum(axis=1)

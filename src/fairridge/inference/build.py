@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,14 @@ import numpy as np
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import check_option
 from fairridge.data.table import labels
-from fairridge.inference.analysis import NEAR_KINK, Analysis, Scheme
-from fairridge.inference.description import Description
+from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.federated import RowProducts
 from fairridge.inference.few_rows import notes_on_few_rows, with_few_rows
 from fairridge.inference.influence import Branch
-from fairridge.inference.passes import row_terms
-from fairridge.inference.population import (
-    Population,
-    bounds_predictors,
-    degrees_of_freedom,
-    fair_spread,
-)
+from fairridge.inference.kinds import penalty_unit
+from fairridge.inference.passes import Pass, Quantity, row_terms
+from fairridge.inference.population import Population, degrees_of_freedom, fair_spread
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
@@ -40,7 +36,6 @@ NOISE_BOUND = 4.0
 def inference_of(
     problem: PenalizedProblem,
     solution: Solution,
-    description: Description,
     *,
     covariance: str = "HC1",
     clusters: Any = None,
@@ -64,8 +59,6 @@ def inference_of(
         The model on its rows, for every λ.
     solution : Solution
         The model at its bound.
-    description : Description
-        Its settings.
     covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
         The estimator; "cluster" needs `clusters`, and `clusters` imply it.
     clusters : array-like of shape (n,), optional
@@ -95,7 +88,7 @@ def inference_of(
     rows : tuple of ndarray of int and int, optional
         Which rows of the input the problem has, and how many there are, for `influence()`.
     """
-    analysis = Analysis(problem, solution, description)
+    analysis = Analysis(problem, solution)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
     branch, named = analysis.branch, analysis.quantities() | analysis.of_population(scheme)
     quantities = tuple(named.values())
@@ -106,9 +99,10 @@ def inference_of(
     optimism = analysis.optimism(list(named), sums, scheme)
     factor /= analysis.basis.weight**2
     sums = factor * sums
-    estimated = _quantities(analysis, named, sums[branch.width : -1, branch.width : -1])
+    estimated = _quantities(named, sums[branch.width : -1, branch.width : -1])
     raw, fair = _covariances(analysis, branch, sums[: branch.width, : branch.width])
-    near = _near_kink(analysis, estimated)
+    _, error = estimated.get("unconstrained", (0.0, 0.0))
+    near = analysis.near_kink(analysis.unconstrained, error)
     if near and analysis.other_branch is not None:
         other = analysis.other_branch
         sums_there = analysis.sums(other, scheme) if products is None else products.other
@@ -125,37 +119,35 @@ def inference_of(
     of_raw = _with_isolated(of_raw, analysis, coefficients)
     if order is not None:
         of_raw = of_raw.take(_places(order, analysis))
-    predictor = None if read is None else _predictor(read, analysis, labels)
-    each = None if rows is None else _InfluenceOfRows(analysis, *rows, order, of_raw.isolated)
+    classes = () if _classes(analysis) == 1 or labels is None else tuple(map(str, labels))
+    predictor = None if read is None else Predictor(read, analysis.family, classes)
+    each = None
+    if rows is not None:
+        each = partial(_influence_of_rows, analysis, *rows, order, of_raw.isolated)
     return Inference(of_raw, of_fair, estimated, population, facts, backend, predictor, each)
 
 
-@dataclass(frozen=True)
-class _InfluenceOfRows:
-    """What each row adds to each raw coefficient."""
+def _influence_of_rows(
+    analysis: Analysis,
+    places: Integers,
+    n_rows: int,
+    order: Integers | None,
+    isolated: Booleans | None,
+) -> Floats:
+    """Return what each of the rows adds to each raw coefficient, as reported.
 
-    analysis: Analysis
-    places: Integers  # which of the rows of the input the model was fitted to
-    n_rows: int  # number of rows of the input
-    order: Integers | None  # of the columns, as reported
-    isolated: Booleans | None  # coefficients without a standard error, as reported
-
-    def __call__(self) -> Floats:
-        analysis, engine = self.analysis, self.analysis.fit.engine
-        terms = row_terms(engine, analysis.family, analysis.rows_of(analysis.branch))
-        raw = (terms @ analysis.maps(analysis.branch)[0])[:, _reported(analysis)]
-        if self.order is not None:
-            raw = raw[:, _places(self.order, analysis)]
-        out = np.zeros((self.n_rows, raw.shape[1]))
-        out[self.places] = engine.weights[:, None] / analysis.basis.weight * raw
-        if self.isolated is not None:
-            out[:, self.isolated] = np.nan
-        return out
-
-
-def _predictor(read: Any, analysis: Analysis, labels: Sequence[str] | None) -> Predictor:
-    classes = () if _classes(analysis) == 1 or labels is None else tuple(map(str, labels))
-    return Predictor(read, analysis.family, classes)
+    The model was fitted to those at some places; isolated coefficients have no standard error.
+    """
+    engine = analysis.fit.engine
+    terms = row_terms(engine, analysis.family, Pass(analysis.branch))
+    raw = (terms @ analysis.maps(analysis.branch)[0])[:, _reported(analysis)]
+    if order is not None:
+        raw = raw[:, _places(order, analysis)]
+    out = np.zeros((n_rows, raw.shape[1]))
+    out[places] = engine.weights[:, None] / analysis.basis.weight * raw
+    if isolated is not None:
+        out[:, isolated] = np.nan
+    return out
 
 
 def _places(order: Integers, analysis: Analysis) -> Integers:
@@ -216,12 +208,16 @@ def _estimates(
     analysis: Analysis, terms: tuple[str, ...], raw: Floats, fair: Floats
 ) -> tuple[Estimates, Estimates]:
     """Put names to raw and fair coefficients, with λ beside the latter if the bound binds."""
-    values, kept = _values(analysis), _reported(analysis)
-    first = Estimates(terms, values[0][kept], raw[np.ix_(kept, kept)])
+    fit, basis, kept = analysis.fit, analysis.basis, _reported(analysis)
+    coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
+    intercepts = np.atleast_1d(fit.mean_intercept) - coefficients @ basis.center
+    values = np.hstack([intercepts[:, None], coefficients]).ravel()
+    first = Estimates(terms, values[kept], raw[np.ix_(kept, kept)])
     binds = analysis.regime == "bound"
     kept = np.append(kept, binds)
     terms = (*terms, "(lambda)") if binds else terms
-    return first, Estimates(terms, values[1][kept], fair[np.ix_(kept, kept)])
+    values = np.append(analysis.fair_values(), fit.lambda_)
+    return first, Estimates(terms, values[kept], fair[np.ix_(kept, kept)])
 
 
 def _reported(analysis: Analysis) -> Booleans:
@@ -231,19 +227,10 @@ def _reported(analysis: Analysis) -> Booleans:
     return np.tile(kept, _classes(analysis))
 
 
-def _values(analysis: Analysis) -> tuple[Floats, Floats]:
-    """Return raw and fair coefficients, intercepts first, class by class, the latter with λ."""
-    fit, basis = analysis.fit, analysis.basis
-    coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
-    intercepts = np.atleast_1d(fit.mean_intercept) - coefficients @ basis.center
-    raw = np.hstack([intercepts[:, None], coefficients])
-    return raw.ravel(), np.append(analysis.fair_values(), fit.lambda_)
-
-
 def _covariances(analysis: Analysis, branch: Branch, products: Floats) -> tuple[Floats, Floats]:
     """Return covariances of raw coefficients, and of fair ones with λ, by class."""
     raw, fair, lambda_ = analysis.maps(branch)
-    unit = analysis.description.penalty_unit(analysis.basis.weight)
+    unit = penalty_unit(analysis.problem)
     fair = np.column_stack([fair, unit * lambda_])
     return raw.T @ products @ raw, fair.T @ products @ fair
 
@@ -256,30 +243,14 @@ def _larger(covariance: Floats, other: Floats) -> Floats:
     return covariance * np.outer(scale, scale)
 
 
-def _quantities(
-    analysis: Analysis, named: dict[str, Any], covariance: Floats
-) -> dict[str, tuple[float, float]]:
-    values = {}
-    if analysis.unconstrained is not None:
-        values["unconstrained"] = analysis.unconstrained.value
-    if analysis.free_state is not None:
-        free = analysis.free_state.fit.deviance
-        values["price"] = (analysis.fit.deviance - free) / analysis.basis.weight
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    each = dict(zip(named, errors.tolist(), strict=True))
-    return {name: (float(value), each[name]) for name, value in values.items() if name in each}
-
-
-def _near_kink(analysis: Analysis, quantities: dict[str, tuple[float, float]]) -> bool:
-    if not analysis.bounded or "unconstrained" not in quantities:
-        return False
-    value, error = quantities["unconstrained"]
-    # A value that is the same in every sample, as that of individual fairness, has no kink.
-    return error > 1e-8 and abs(value - analysis.solution.unfairness) <= NEAR_KINK * error
-
-
-# Odds, spread, columns, degrees of freedom and binding of a model that has no interval.
-NO_INTERVAL = (0.0, 0.0, 1.0, 1.0, False)
+def _quantities(named: dict[str, Quantity], covariance: Floats) -> dict[str, tuple[float, float]]:
+    """Return values and errors of what `Inference` shows."""
+    errors = dict(zip(named, np.sqrt(np.maximum(np.diag(covariance), 0.0)).tolist(), strict=True))
+    return {
+        name: (sum(sign * part.measure.value for sign, _, part in named[name]), errors[name])
+        for name in ("unconstrained", "price")
+        if name in named
+    }
 
 
 def _population(
@@ -289,43 +260,39 @@ def _population(
     sums: Floats,
     factor: float,
     df: float | None,
-) -> Population:
-    """Read the odds in the population off sums of products that were scaled by a factor."""
-    basis, definition, width = (
-        analysis.basis,
-        analysis.description.definition,
-        analysis.branch.width,
-    )
-    if not bounds_predictors(definition, analysis.family):
-        refusal = (
+) -> Population | str:
+    """Read the odds in the population off sums of products that were scaled by a factor.
+
+    Or say why the definition has no such interval.
+    """
+    share, odds = analysis.share_on_sensitive, analysis.odds
+    if share is None:
+        return (
             "population_unfairness is for R² of the linear predictor on S, which "
-            f"{definition.name} does not bound here; use StatisticalParity(measure='variance')."
+            f"{analysis.problem.definition.name} does not bound here; use "
+            "StatisticalParity(measure='variance')."
         )
-        return Population(*NO_INTERVAL, refusal)
-    odds, degrees, count = analysis.odds, np.inf if df is None else df, len(analysis.state.theta)
-    binds, columns = analysis.regime != "free", float(count * basis.sensitive.rank)
-    if "spread" in named:
-        places = [width + list(named).index(name) for name in ("spread", "explaining")]
-        spread = float(sums[places[0], places[0]])
-        if scheme.clusters is None:
-            total, squares = sums[-1, places[1]] / factor, sums[places[1], places[1]] / factor
-            degrees = min(degrees, degrees_of_freedom(float(total), float(squares)))
-        return Population(odds, spread, columns, degrees, binds)
-    other = analysis.other_variance
+    basis, width, count = analysis.basis, analysis.branch.width, len(share.given.alpha)
+    columns, degrees = float(count * basis.sensitive.rank), np.inf if df is None else df
+    binds, other = analysis.regime != "free", share.total * (1.0 - share.value)
     if not np.isfinite(odds) or other <= 0.0:
         return Population(odds, 0.0, columns, degrees, binds)
-    given = analysis.fit.given is not None
-    if given and scheme.clusters is not None:
-        refusal = "population_unfairness at r = 0 given controls is not known for clusters."
-        return Population(*NO_INTERVAL, refusal)
-    if given:  # sums of a branch have α of S itself
+    if odds > 0.0:
+        place, explaining = (width + list(named).index(name) for name in ("spread", "explaining"))
+        if scheme.clusters is None:
+            total, squares = sums[-1, explaining] / factor, sums[explaining, explaining] / factor
+            degrees = min(degrees, degrees_of_freedom(float(total), float(squares)))
+        return Population(odds, float(sums[place, place]), columns, degrees, binds)
+    if analysis.fit.given is not None:  # sums of a branch have α of S itself
+        if scheme.clusters is not None:
+            return "population_unfairness at r = 0 given controls is not known for clusters."
         (scores,) = explained_scores([analysis.fit], analysis.fit.engine)
-        size = len(scores.coefficients)
-        spread, columns = fair_spread(scores.covariance[:size, :size] / other)
-        return Population(odds, spread, columns, degrees, binds)
-    moved = slice(width - count * (1 + len(basis.B)), width - count)
-    metric = np.kron(np.eye(count), basis.sensitive.scatter() / basis.weight) / other
-    spread, columns = fair_spread(sums[moved, moved] @ metric)
+        variances = scores.covariance[:-2, :-2] / other
+    else:
+        moved = slice(width - count * (1 + len(basis.B)), width - count)
+        metric = np.kron(np.eye(count), basis.sensitive.scatter() / basis.weight)
+        variances = sums[moved, moved] @ metric / other
+    spread, columns = fair_spread(variances)
     return Population(odds, spread, columns, degrees, binds)
 
 
@@ -335,7 +302,7 @@ def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, tit
     return Facts(
         title=title,
         family=family.name,
-        definition=analysis.description.definition.name,
+        definition=analysis.problem.definition.name,
         covariance=scheme.covariance,
         n_rows=problem.engine.n_rows,
         df=df,
@@ -363,7 +330,7 @@ def _notes(analysis: Analysis, near: bool) -> list[str]:
             "The bound is so small for this number of rows that it would bind by chance alone; "
             "the direction of α is noise."
         )
-    if analysis.description.predictor_penalty > 0.0:
+    if analysis.problem.settings.predictor_penalty > 0.0:
         notes.append("predictor_penalty is taken as given, however it was chosen.")
     isolated = analysis.isolated
     if isolated.size:

@@ -1,8 +1,8 @@
 """From a model on its rows to the bound in training that holds in the population.
 
 Models are fitted for some bounds r′ up to r. What S explains of their scores on
-new people has an upper confidence limit for each, in closed form or from draws;
-the certified bound is the largest r′ up to which that limit is at most r.
+new people has an upper confidence limit for each, from draws; the certified bound is the
+largest r′ up to which that limit is at most r.
 """
 
 from __future__ import annotations
@@ -19,17 +19,9 @@ from scipy.optimize import brentq
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
-from fairridge.inference.certificate import (
-    Certificate,
-    check_certified,
-    first_crossing,
-)
+from fairridge.inference.certificate import Certificate, check_certified, first_crossing
 from fairridge.inference.optimism import optimism
-from fairridge.inference.scores import (
-    ExplainedScores,
-    explained_scores,
-    share_of,
-)
+from fairridge.inference.scores import ExplainedScores, explained_scores, share_of
 from fairridge.inference.tails import too_heavy
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem, Solution
@@ -301,8 +293,8 @@ def _enough(model: ExplainedScores, bound: float, confidence: float, n: int) -> 
 MIN_GROUP_ROWS = 10
 
 
-def small_groups(engine: Engine) -> dict[str, int]:
-    """Return the groups with fewer than ten rows, and how many rows they have.
+def require_rows_of_groups(engine: Engine) -> None:
+    """Refuse to certify a bound for groups of fewer than ten rows, with their names.
 
     Groups are the two values of a 0-1 column of S and the levels of a categorical
     one, the base level included; levels without rows do not count.
@@ -312,31 +304,28 @@ def small_groups(engine: Engine) -> dict[str, int]:
     engine : Engine
         Where the rows are.
     """
-    q = engine.n_sensitive
-    columns = np.flatnonzero(engine.moments().binary[:q])
-    if not columns.size:
-        return {}
+    columns = np.flatnonzero(engine.moments().binary[: engine.n_sensitive])
     names = [engine.names[k] for k in columns]
-    attribute_of = {name: _attribute(name) for name in names}
-    attributes = [name for name in dict.fromkeys(attribute_of.values()) if name is not None]
+    attribute_of = [_attribute(name) or name for name in names]
+    attributes = list(dict.fromkeys(attribute_of))
 
     def counts(y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         ones = Z[:, columns] > 0.5
-        base = [
-            ~ones[:, [attribute_of[name] == attribute for name in names]].any(axis=1)
-            for attribute in attributes
-        ]
-        return np.column_stack([ones, *base]).sum(axis=0).astype(np.float64)
+        none = [~ones[:, [own == name for own in attribute_of]].any(axis=1) for name in attributes]
+        return np.column_stack([ones, *none]).sum(axis=0).astype(np.float64)
 
-    rows = engine.sum_over_columns(counts, np.zeros(len(engine.names)))
-    groups = [*names, *(_base_level(attribute, names) for attribute in attributes)]
-    each = dict(zip(groups, rows.astype(int).tolist(), strict=True))
-    each |= {
-        f"{name} = 0": engine.n_rows - each[name]
-        for name, attribute in attribute_of.items()
-        if attribute is None
-    }
-    return {name: count for name, count in each.items() if 0 < count < MIN_GROUP_ROWS}
+    if not names:
+        return
+    rows = engine.sum_over_columns(counts, np.zeros(len(engine.names))).astype(int).tolist()
+    others = (_base_level(name, names) for name in attributes)
+    each = zip([*names, *others], rows, strict=True)
+    small = [f"{name} ({n})" for name, n in each if 0 < n < MIN_GROUP_ROWS]
+    if small:
+        raise ValueError(
+            f"a bound cannot be certified for groups of fewer than {MIN_GROUP_ROWS} rows: "
+            f"{', '.join(small)}. Merge these groups with others in the data, collect more of "
+            "their rows, or leave confidence out."
+        )
 
 
 def _attribute(name: str) -> str | None:
@@ -346,22 +335,11 @@ def _attribute(name: str) -> str | None:
 
 
 def _base_level(attribute: str, names: list[str]) -> str:
-    """Describe the base level of an attribute by the other levels, which have columns."""
+    """Describe the rows without any level of an attribute that has a column."""
+    if attribute in names:
+        return f"{attribute} = 0"
     start = f"{attribute}["
     others = [name[len(start) : -1] for name in names if name.startswith(start)]
     if len(others) > 5:  # as many as messages list
         return f"the base level of {attribute}"
     return f"{attribute} other than {', '.join(others)}"
-
-
-def require_rows_of_groups(engine: Engine) -> None:
-    """Refuse to certify a bound for groups of fewer than ten rows, with their names."""
-    small = small_groups(engine)
-    if not small:
-        return
-    names = ", ".join(f"{name} ({count})" for name, count in small.items())
-    raise ValueError(
-        f"a bound cannot be certified for groups of fewer than {MIN_GROUP_ROWS} rows: {names}. "
-        "Merge these groups with others in the data, collect more of their rows, or leave "
-        "confidence out."
-    )

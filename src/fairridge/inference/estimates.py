@@ -87,6 +87,19 @@ class Estimates:
         half = quantile(confidence, df if self.df is None else self.df) * self.standard_errors
         return np.column_stack([self.estimate - half, self.estimate + half])
 
+    def columns(self, confidence: float, df: float | None) -> dict[str, Any]:
+        """Return the columns of a table of the estimates."""
+        ends = self.interval(confidence, df)
+        return {
+            "term": list(self.names),
+            "coefficient": self.estimate,
+            "standard_error": self.standard_errors,
+            "statistic": self.statistics(),
+            "p_value": self.p_values(df),
+            "lower": ends[:, 0],
+            "upper": ends[:, 1],
+        }
+
     def combined(
         self, Z: Floats, confidence: float, df: float | None, noise: float = 0.0
     ) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
-"""What S explains of numbers that a model predicts: its linear predictors, or its means.
+"""What S explains of the means that a model predicts.
 
-With c_k = 1 for the rows in which number f_k(θ) counts, or what they count by (the exposure
+With c_k = 1 for the rows in which mean f_k(θ) counts, or what they count by (the exposure
 of rates), and tildes for residuals on w over those, w = 1, or (1, C) if the bound is
 conditional on controls C,
 
@@ -13,7 +13,8 @@ With b = S⁻¹A, h = s̃ᵀb, f′ the derivative in η and J = E[c s̃ f′z�
     c(2hf̃ − h²) to Q, and cf̃² to V.
 
 Q is the difference of two minima, E[c(f − w·)²] and E[c(f − w· − s·)²], so that the
-coefficients of neither regression move it to first order. Means are held at the totals of
+coefficients of neither regression move it to first order. Of linear predictors Q is αᵀΣ_Sα, a
+ridge on α; see `given`. Means are held at the totals of
 the response, E[c(μ − y)] = 0, c the weights of classes.
 """
 
@@ -25,56 +26,20 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import block_diag
 
-from fairridge._arrays import DeviceConstants, blank, joined, namespace, to_device
+from fairridge._arrays import DeviceConstants, blank, joined, namespace
 from fairridge._typing import Floats
 from fairridge.families.sums import RowMeans, any_arrays
 from fairridge.inference.given import Given
+from fairridge.inference.measures import over_variance
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.state import State
 
 
-class LinearPredictors(DeviceConstants):
-    """The linear predictors as numbers, less their means and without the offset."""
-
-    def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
-        """Return η, and its derivative 1."""
-        m, n, xp = at.theta.shape[0], at.h.shape[0], namespace(at.h)
-        first = xp.broadcast_to(to_device(np.eye(m), at.h), (n, m, m)) if order else None
-        return RowMeans(at.h + at.t, first, None)
-
-    def sums(self, state: State, head: Floats) -> _NumberSums:
-        """Return the sums without a pass over the rows: they are moments of [S, X]."""
-        basis, m = state.fit.basis, len(state.theta)
-        moments = block_diag(basis.weight, basis.sensitive.scatter(), basis.predictors.scatter())
-        columns = np.repeat(head[None], m, axis=0)
-        eta = np.hstack([np.zeros((m, 1)), state.alpha, state.beta])
-        columns = np.concatenate([columns, eta[:, :, None]], axis=2)
-        products = columns.transpose(0, 2, 1) @ moments
-        slopes = np.zeros((m, columns.shape[2], m, len(head)))
-        slopes[np.arange(m), :, np.arange(m)] = products
-        return _NumberSums(products[:, :-1] @ columns, slopes, (products[:, -1] * eta).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class Predicted(DeviceConstants):
-    """The predicted means as numbers."""
-
-    means: Any  # which means, among which rows (MeansOfRows)
-
-    def __call__(self, at: RowsOfModel, order: int) -> RowMeans:
-        """Return μ, and its derivatives in η."""
-        predicted: RowMeans = self.means(at.rows.y, at.eta, order, at.rows.offset)
-        return predicted
-
-    def sums(self, state: State, head: Floats) -> _NumberSums:
-        """Sum over the rows."""
-        sums: _NumberSums = state.sum_over_rows(partial(_collected, self, head))
-        return sums
-
-
-Numbers = LinearPredictors | Predicted
+def _predicted(means: Any, at: RowsOfModel) -> RowMeans:
+    """Return μ, and its derivatives in η."""
+    predicted: RowMeans = means(at.rows.y, at.eta, 2, at.rows.offset)
+    return predicted
 
 
 def _counted(predicted: RowMeans) -> Floats:
@@ -85,23 +50,23 @@ def _counted(predicted: RowMeans) -> Floats:
 
 
 @dataclass(frozen=True)
-class _NumberSums(DeviceConstants):
-    """Σ w c [w, s]ᵀ[w, s, f], Σ w c [w, s, f]ᵀf′z and Σ w c f² for every number."""
+class _MeanSums(DeviceConstants):
+    """Σ w c [w, s]ᵀ[w, s, f], Σ w c [w, s, f]ᵀf′z and Σ w c f² for every mean."""
 
     gram: Floats
     slopes: Floats
     squares: Floats
 
-    def __add__(self, other: _NumberSums) -> _NumberSums:
-        return _NumberSums(
+    def __add__(self, other: _MeanSums) -> _MeanSums:
+        return _MeanSums(
             self.gram + other.gram, self.slopes + other.slopes, self.squares + other.squares
         )
 
 
 @any_arrays
-def _collected(numbers: Numbers, head: Floats, at: RowsOfModel) -> _NumberSums:
-    """Sum the numbers, their slopes, w and S over some rows."""
-    predicted, z, m, xp = numbers(at, 2), at.rows.z, at.theta.shape[0], namespace(at.rows.z)
+def _collected(means: Any, head: Floats, at: RowsOfModel) -> _MeanSums:
+    """Sum the means, their slopes, w and S over some rows."""
+    predicted, z, m, xp = _predicted(means, at), at.rows.z, at.theta.shape[0], namespace(at.rows.z)
     counted, first = at.rows.weight[:, None] * _counted(predicted), z @ head
     grams, slopes, squares = [], [], []
     assert predicted.first is not None
@@ -113,13 +78,13 @@ def _collected(numbers: Numbers, head: Floats, at: RowsOfModel) -> _NumberSums:
         grams.append(weighted[:, :-1].T @ columns)
         slopes.append(xp.stack(each, axis=1))
         squares.append(weighted[:, -1] @ f)
-    return _NumberSums(xp.stack(grams), xp.stack(slopes), xp.stack(squares))
+    return _MeanSums(xp.stack(grams), xp.stack(slopes), xp.stack(squares))
 
 
 @any_arrays
-def _bent(numbers: Numbers, to_explained: Floats, at: RowsOfModel) -> Floats:
+def _bent(means: Any, to_explained: Floats, at: RowsOfModel) -> Floats:
     """Return Σ w c s̃ᵀb f″zzᵀ over some rows, with s̃ᵀb of each number from z."""
-    predicted, z = numbers(at, 2), at.rows.z
+    predicted, z = _predicted(means, at), at.rows.z
     explained = _counted(predicted) * (z @ to_explained)
     assert predicted.bend is not None
     return _outer(z, predicted.bend(at.rows.weight[:, None] * explained))
@@ -137,59 +102,61 @@ def _outer(z: Floats, bend: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Explained(DeviceConstants):
-    """Q near one model; see the module."""
+    """Q near one model, or, with multipliers π, A = 0: what r = 0 means; see the module."""
 
-    numbers: Numbers  # which numbers
+    means: Any  # which means, among which rows (MeansOfRows)
     columns: Floats  # maps z to w, of shape (k, 1+c)
     residuals: Floats  # maps z to s̃, of shape (K, k, q)
     fitted: Floats  # coefficients of f on w, of shape (K, 1+c)
     covariance: Floats  # A, of shape (K, q)
     inverse: Floats  # S⁻¹, of shape (K, q, q)
-    jacobian: Floats  # J, of shape (K, q, m, k)
-    typical: Floats  # E[c wwᵀ]⁻¹E[c w f′z], of shape (K, 1+c, m, k)
+    jacobian: Floats  # J, of shape (K·q, m·k)
+    typical: Floats  # E[c wwᵀ]⁻¹E[c w f′z], of shape (K, 1+c, m·k)
     variance: float  # V
     variance_slope: Floats  # ½ ∂V/∂θ, of shape (m, k)
-    bent: Floats  # E[h f″zzᵀ], of shape (m·k, m·k)
+    bent: Floats  # E[h f″zzᵀ], of shape (m·k, m·k), or E[s̃ᵀπ f″zzᵀ]
+    multipliers: Floats | None = None  # π, of shape (K, q)
+    is_alpha = False
 
     @classmethod
-    def of(cls, state: State, given: Given, numbers: Numbers) -> Explained:
-        """Sum over the rows of a model, twice if the numbers bend."""
+    def of(cls, state: State, given: Given, means: Any) -> Explained:
+        """Sum over the rows of a model, twice."""
         weight, head, c = state.fit.basis.weight, given.head, 1 + len(given.controls)
-        sums = numbers.sums(state, head)
+        sums: _MeanSums = state.sum_over_rows(partial(_collected, means, head))
         gram, slopes = sums.gram / weight, sums.slopes / weight
         inverse = np.stack([np.linalg.pinv(part, hermitian=True) for part in gram[:, :c, :c]])
         on_w, fitted = gram[:, c:, :c] @ inverse, np.einsum("kij,kj->ki", inverse, gram[:, :c, -1])
         spread = gram[:, c:, c:-1] - on_w @ gram[:, :c, c:-1]
         by_theta = slopes[:, -1] - np.einsum("kc,kcmz->kmz", fitted, slopes[:, :c])
+        by_sensitive = slopes[:, c:-1] - np.einsum("kqc,kcmz->kqmz", on_w, slopes[:, :c])
         explained = cls(
-            numbers=numbers,
+            means=means,
             columns=head[:, :c],
             residuals=head[:, c:] - head[:, :c] @ on_w.transpose(0, 2, 1),
             fitted=fitted,
             covariance=gram[:, c:, -1] - np.einsum("kqc,kc->kq", on_w, gram[:, :c, -1]),
             inverse=np.stack([np.linalg.pinv(part, hermitian=True) for part in spread]),
-            jacobian=slopes[:, c:-1] - np.einsum("kqc,kcmz->kqmz", on_w, slopes[:, :c]),
-            typical=np.einsum("kij,kjmz->kimz", inverse, slopes[:, :c]),
+            jacobian=by_sensitive.reshape(-1, state.theta.size),
+            typical=inverse @ slopes[:, :c].reshape(len(slopes), c, -1),
             variance=float((sums.squares / weight).sum() - (fitted * gram[:, :c, -1]).sum()),
             variance_slope=by_theta.sum(axis=0),
             bent=np.zeros_like(state.hessian),
         )
-        return explained._bent(state, explained.slopes)
+        return explained._bent(state)
 
-    def _bent(self, state: State, slopes: Floats) -> Explained:
-        """Return the same with E[s̃ᵀb f″zzᵀ] for given b."""
-        if isinstance(self.numbers, LinearPredictors):
-            return self
-        total: Floats = state.sum_over_rows(partial(_bent, self.numbers, self.onto(slopes)))
+    def _bent(self, state: State) -> Explained:
+        """Return the same with what bending adds to the curvature."""
+        total: Floats = state.sum_over_rows(partial(_bent, self.means, self._to_explained))
         return replace(self, bent=total.reshape(state.hessian.shape) / state.fit.basis.weight)
 
-    def onto(self, slopes: Floats) -> Floats:
-        """Return what maps z to s̃ᵀb of each number, of shape (k, K), for b of shape (K, q)."""
-        return np.einsum("kzq,kq->zk", self.residuals, slopes)
+    def held(self, state: State, multipliers: Floats) -> Explained:
+        """Return A = 0 with known multipliers."""
+        pi = multipliers.reshape(self.covariance.shape)
+        return replace(self, multipliers=pi)._bent(state)
 
     @cached_property
     def slopes(self) -> Floats:
-        """B, of shape (K, q): coefficients of the numbers on S."""
+        """B, of shape (K, q): coefficients of the means on S."""
         return np.einsum("kij,kj->ki", self.inverse, self.covariance)
 
     @cached_property
@@ -197,50 +164,63 @@ class Explained(DeviceConstants):
         """Q."""
         return float((self.slopes * self.covariance).sum())
 
-    @cached_property
-    def _to_explained(self) -> Floats:
-        """Maps z to h of each number, of shape (k, K)."""
-        return self.onto(self.slopes)
+    @property
+    def _pull(self) -> Floats:
+        """B, or π."""
+        return self.slopes if self.multipliers is None else self.multipliers
 
     @cached_property
-    def _to_fitted(self) -> Floats:
-        """Maps z to what w explains of each number, of shape (k, K)."""
-        return self.columns @ self.fitted.T
+    def _to_explained(self) -> Floats:
+        """Maps z to h of each mean, or to s̃ᵀπ, of shape (k, K)."""
+        return np.einsum("kzq,kq->zk", self.residuals, self._pull)
 
     @cached_property
     def to_theta(self) -> Floats:
         """S⁻¹J, of shape (K, q, m·k): what s̃ of a row is multiplied by."""
-        K, q, m, k = self.jacobian.shape
-        return np.asarray(self.inverse @ self.jacobian.reshape(K, q, m * k))
-
-    @cached_property
-    def _typical(self) -> Floats:
-        """What w of a row is multiplied by, of shape (K, 1+c, m·k)."""
-        return self.typical.reshape(*self.typical.shape[:2], -1)
+        J = self.jacobian.reshape(*self.covariance.shape, -1)
+        return np.asarray(self.inverse @ J)
 
     @property
     def slope(self) -> Floats:
-        """½ ∂Q/∂θ, of shape (m, k)."""
-        return np.einsum("kq,kqmz->mz", self.slopes, self.jacobian)
+        """½ ∂Q/∂θ, or Jᵀπ, of shape (m, k)."""
+        return (self._pull.ravel() @ self.jacobian).reshape(self.variance_slope.shape)
 
     @property
     def curvature(self) -> Floats:
-        """½ ∂²Q/∂θ²."""
-        K, q, m, k = self.jacobian.shape
-        J = self.jacobian.reshape(K, q, m * k)
-        return np.einsum("kqi,kqr,krj->ij", J, self.inverse, J, optimize=True) + self.bent
+        """½ ∂²Q/∂θ², or ∂(Jᵀπ)/∂θ."""
+        if self.multipliers is not None:
+            return self.bent
+        J = self.jacobian.reshape(*self.covariance.shape, -1)
+        return np.einsum("kqi,kqj->ij", J, self.to_theta) + self.bent
 
     def seen(self, at: RowsOfModel) -> tuple[Floats, Floats, Floats, RowMeans]:
-        """Return c, h and f̃ of each row and number, and the numbers."""
-        predicted, z = self.numbers(at, 2), at.rows.z
-        deviation = predicted.values - z @ self._to_fitted
+        """Return c, h and f̃ of each row and mean, and the means."""
+        predicted, z = _predicted(self.means, at), at.rows.z
+        deviation = predicted.values - z @ (self.columns @ self.fitted.T)
         return _counted(predicted), z @ self._to_explained, deviation, predicted
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
         counted, explained, deviation, predicted = self.seen(at)
         self.subtract_bending(at, factor * counted * explained, predicted, out)
-        self.subtract_following(at, factor * counted * (deviation - explained), out)
+        if self.multipliers is None:
+            self.subtract_following(at, factor * counted * (deviation - explained), out)
+
+    def values(self, at: RowsOfModel) -> Floats:
+        """Return c s̃f̃ of each row and mean."""
+        counted, _, deviation, _ = self.seen(at)
+        each = counted * deviation
+        parts = [
+            each[:, j : j + 1] * (at.rows.z @ self.residuals[j, ...]) for j in range(each.shape[1])
+        ]
+        values: Floats = joined(parts, axis=1)
+        return values
+
+    def subtract_left(self, at: RowsOfModel, out: Floats) -> None:
+        """Subtract Σ_k ch ∂t/∂θ of each row, t what S leaves of a mean, from `out`, (n, m, k)."""
+        counted, explained, _, predicted = self.seen(at)
+        self.subtract_bending(at, counted * explained, predicted, out)
+        self.subtract_following(at, -counted * explained, out)
 
     def subtract_following(self, at: RowsOfModel, weight: Floats, out: Floats) -> None:
         """Subtract Σ_k weight·JᵀS⁻¹s̃ of each row from `out`, (n, m, k)."""
@@ -258,7 +238,7 @@ class Explained(DeviceConstants):
         out -= by_eta[:, :, None] * at.rows.z[:, None, :]
         w = at.rows.z @ self.columns
         for j in range(explained.shape[1]):
-            moved = (explained[:, j : j + 1] * w) @ self._typical[j, ...]
+            moved = (explained[:, j : j + 1] * w) @ self.typical[j, ...]
             out += xp.reshape(moved, out.shape)
 
 
@@ -271,7 +251,7 @@ class ExplainedShare(DeviceConstants):
 
     @cached_property
     def value(self) -> float:
-        """R²; 0 for numbers that do not vary."""
+        """R²; 0 for means that do not vary."""
         variance = self.explained.variance
         return self.explained.value / variance if variance > 0.0 else 0.0
 
@@ -279,69 +259,15 @@ class ExplainedShare(DeviceConstants):
     def gradient(self) -> Floats:
         """Derivative in θ."""
         explained = self.explained
-        if not explained.variance > 0.0:
-            raise ValueError(
-                "there are no standard errors: what the bound is a share of varies by no more "
-                "than rounding."
-            )
-        return 2.0 * (explained.slope - self.value * explained.variance_slope) / explained.variance
+        slope = explained.slope - self.value * explained.variance_slope
+        return over_variance(2.0 * slope, explained.variance)
 
     def direct(self, at: RowsOfModel) -> Floats:
-        """Return c(2hf̃ − h² − R²f̃²)/V of each row, summed over the numbers."""
+        """Return c(2hf̃ − h² − R²f̃²)/V of each row, summed over the means."""
         c, h, f, _ = self.explained.seen(at)
         each = c * (2.0 * h * f - h * h - self.value * f * f)
         direct: Floats = namespace(each).sum(each, axis=1) / self.explained.variance
         return direct
-
-
-@dataclass(frozen=True)
-class NotExplained(DeviceConstants):
-    """A = 0, with multipliers π: what r = 0 means."""
-
-    explained: Explained  # at the model, with E[s̃ᵀπ f″zzᵀ]
-    multipliers: Floats  # π, of shape (K, q)
-    is_alpha = False
-
-    @classmethod
-    def of(cls, state: State, explained: Explained, multipliers: Floats) -> NotExplained:
-        """Sum over the rows of a model, with known multipliers."""
-        pi = multipliers.reshape(explained.covariance.shape)
-        return cls(explained._bent(state, pi), pi)
-
-    @property
-    def jacobian(self) -> Floats:
-        """J, of shape (K·q, m·k)."""
-        K, q, m, k = self.explained.jacobian.shape
-        return self.explained.jacobian.reshape(K * q, m * k)
-
-    @property
-    def slope(self) -> Floats:
-        """Jᵀπ."""
-        return np.einsum("kq,kqmz->mz", self.multipliers, self.explained.jacobian)
-
-    @property
-    def curvature(self) -> Floats:
-        """E[s̃ᵀπ f″zzᵀ]."""
-        return self.explained.bent
-
-    def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
-        """Subtract what each row adds to Jᵀπ from what it adds to the equations."""
-        form, predicted = self.explained, self.explained.numbers(at, 2)
-        explained = factor * _counted(predicted) * (at.rows.z @ self._to_prices)
-        form.subtract_bending(at, explained, predicted, out)
-
-    @cached_property
-    def _to_prices(self) -> Floats:
-        """Maps z to s̃ᵀπ of each number, of shape (k, K)."""
-        return self.explained.onto(self.multipliers)
-
-    def values(self, at: RowsOfModel) -> Floats:
-        """Return c s̃f̃ of each row and number."""
-        counted, _, deviation, _ = self.explained.seen(at)
-        residuals, each = self.explained.residuals, counted * deviation
-        parts = [each[:, j : j + 1] * (at.rows.z @ residuals[j, ...]) for j in range(each.shape[1])]
-        values: Floats = joined(parts, axis=1)
-        return values
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.inference.analysis import Analysis, Scheme
-from fairridge.inference.description import Description
 from fairridge.outputs import writing
 from fairridge.search import PenalizedProblem, Solution
 
@@ -123,7 +122,6 @@ def _other_summand(other: Any) -> str:
 def products_of(
     problem: PenalizedProblem,
     solution: Solution,
-    description: Description,
     scheme: Scheme,
     *,
     model: str,
@@ -137,8 +135,6 @@ def products_of(
         The model on all rows; its engine reads those of the party.
     solution : Solution
         The model at its bound.
-    description : Description
-        Its settings.
     scheme : Scheme
         How the covariance is estimated.
     model : str
@@ -146,7 +142,7 @@ def products_of(
     n_rows : int
         Number of rows of the party.
     """
-    analysis = Analysis(problem, solution, description)
+    analysis = Analysis(problem, solution)
     named = analysis.quantities() | analysis.of_population(scheme)
     own = analysis.sums(analysis.branch, scheme, tuple(named.values()))
     other = np.zeros((0, 0))

@@ -28,8 +28,8 @@ from fairridge.engines import binary_columns
 from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.influence import Branch
-from fairridge.inference.passes import LEAST_LEFT, Pass, leverages
-from fairridge.inference.rows import RowsOfModel
+from fairridge.inference.passes import LEAST_LEFT, Pass, Weighing
+from fairridge.inference.rows import FairRows, RowsOfModel
 
 # Rows of a level, and degrees of freedom of a coefficient, below which they are few.
 FEW_ROWS = 20
@@ -45,23 +45,22 @@ class _Sums(DeviceConstants):
     family: Any
     what: Pass
     onto: Floats  # maps z to what the score of a row adds to coefficients, of shape (1+q+p, c)
-    root: Floats  # root of H⁻¹, for leverages
-    total: float  # sum of the weights
-    scheme: Scheme
+    weighing: Weighing  # with leverages
+    covariance: str  # the estimator
     any_arrays = True
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        rows = self.what.rows(self.family, y, Z, weight, offset)
+        rows = FairRows.of(self.family, self.what.branch.basis, y, Z, weight, offset)
         xp = namespace(rows.weight)
-        theta, repeated = self.what.branch.theta, self.scheme.frequency
+        theta, repeated = self.what.branch.theta, self.weighing.frequency
         curvature = RowsOfModel(rows, theta).curvature
         # A row of weight w counts w times, or stands for w rows.
         one = xp.ones_like(weight)
         size, times = (one, weight) if repeated else (weight, one)
-        left = 1.0 - leverages(rows, theta, self.root, self.total, repeated=repeated)
+        left = self.weighing.left(rows, theta)
         added = (size**2 * curvature)[:, None] * rows.times(self.onto) ** 2
         alone, nothing = (left < LEAST_LEFT)[:, None], xp.zeros_like(added)
-        squares = added / left[:, None] ** (2 if self.scheme.covariance == "HC3" else 0)
+        squares = added / left[:, None] ** (2 if self.covariance == "HC3" else 0)
         squares, hidden = xp.where(alone, nothing, squares), xp.where(alone, added, nothing)
         each = added, hidden, squares * left[:, None], squares**2 * left[:, None]
         sums: Floats = xp.stack([times @ terms for terms in each])
@@ -83,11 +82,10 @@ def with_few_rows(
     sums = analysis.fit.engine.sum_over_columns(
         _Sums(
             family,
-            analysis.rows_of(branch),
+            Pass(branch),
             np.hstack([each[:width] for each in maps]),
-            state.leverage_root(),
-            analysis.basis.weight,
-            scheme,
+            Weighing(scheme.frequency, (state.leverage_root(), analysis.basis.weight)),
+            scheme.covariance,
         ),
         branch.center,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,9 @@ class Given(DeviceConstants):
         """Return rows given the controls."""
         rows = at.rows
         if not len(self.controls):
-            return ConditionalRows(rows.s, lambda: rows.u, lambda: rows.ones, rows.v, at.h, at.t)
+            xp = namespace(rows.sx)
+            w = partial(xp.ones_like, rows.sx[:, :1])
+            return ConditionalRows(rows.s, lambda: rows.u, w, rows.v, at.h, at.t)
         z = rows.times(self.to_residuals)
         s, u = z[:, 1 : 1 + self.q], taken(z, self.others, axis=1)
         w = joined([z[:, :1], taken(z, self.controls, axis=1)], axis=1)
@@ -154,8 +156,7 @@ class SensitiveRidge(DeviceConstants):
     def curvature(self) -> Floats:
         """½ ∂²(αᵀPα)/∂θ²."""
         m, A = len(self.given.theta), self.given.to_alpha
-        P = self.penalty if self.multipliers is None else np.zeros_like(self.penalty)
-        return np.asarray(np.kron(np.eye(m), A.T @ P @ A), np.float64)
+        return np.asarray(np.kron(np.eye(m), A.T @ self.follows @ A), np.float64)
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to the slope from what it adds to the equations."""
@@ -167,8 +168,17 @@ class SensitiveRidge(DeviceConstants):
             out[:, :, 1 : 1 + given.q] -= pull
         else:
             # As one product: NumPy would multiply the matrices of single rows one by one.
-            pull = xp.reshape(xp.broadcast_to(pull, rows.moved.shape), (-1, given.q))
-            out -= xp.reshape(pull @ given.to_alpha, out.shape)
+            out -= xp.reshape(xp.reshape(pull, (-1, given.q)) @ given.to_alpha, out.shape)
+
+    @property
+    def value(self) -> float:
+        """αᵀPα, summed over linear predictors."""
+        return float((self._pull * self.given.alpha).sum())
+
+    def subtract_left(self, at: RowsOfModel, out: Floats) -> None:
+        """Subtract h ∂t/∂θ of each row from `out`, of shape (n, m, k)."""
+        rows = self.given.seen(at)
+        _subtract_at(out, self.given.others, rows.h[:, :, None] * rows.u()[:, None, :])
 
     def of_predictors(self, rows: ConditionalRows) -> Floats:
         """Return vᵀPα, which each row adds times ũ to the slope, of shape (n, m)."""
@@ -177,8 +187,6 @@ class SensitiveRidge(DeviceConstants):
     def of_sensitive(self, rows: ConditionalRows) -> Floats:
         """Return what each row has in the place of Pα, of shape (n, m, q); or π, the same."""
         own = self.own_of_sensitive(rows)
-        if self.follows is None:
-            return own
         xp = namespace(rows.v)
         follows = xp.reshape(rows.moved, (-1, self.given.q)) @ self.follows
         return own + xp.reshape(follows, rows.moved.shape)
@@ -190,9 +198,9 @@ class SensitiveRidge(DeviceConstants):
         return _penalized_rows(rows.s, rows.h, self.given.alpha, self.seen)
 
     @property
-    def follows(self) -> Floats | None:
-        """P, with which Pα follows the move v t of α; None if α is zero."""
-        return self.penalty if self.multipliers is None else None
+    def follows(self) -> Floats:
+        """P, with which Pα follows the move v t of α; zeros if α is zero."""
+        return self.penalty if self.multipliers is None else 0.0 * self.penalty
 
     def values(self, at: RowsOfModel) -> Floats:
         """Return the influence of each row on α at fixed θ."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Functional(DeviceConstants):
     """The influence of rows on one quantity of a branch: weights·equations + direct."""
 
     weights: Floats | None  # None if they are zero
-    measure: Measure
+    measure: Any  # what they move (Direct)
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,7 @@ class Branch(DeviceConstants):
         """Σ λP, what the equations of α have of −v t, of shape (q, q)."""
         q = self.basis[0].shape[0]
         parts = [
-            factor * form.follows
-            for factor, form in self.forms
-            if isinstance(form, SensitiveRidge) and form.follows is not None
+            factor * form.follows for factor, form in self.forms if isinstance(form, SensitiveRidge)
         ]
         return np.asarray(sum(parts, np.zeros((q, q))))
 
@@ -197,6 +195,13 @@ class Branch(DeviceConstants):
         ]
         return sum(parts[1:], parts[0])
 
+    def moves(self, at: RowsOfModel) -> Floats:
+        """Return φ_θ of each row, of shape (n, m, k)."""
+        equations = blank((at.rows.n_rows, self.inverse.shape[0]), at.rows.sx)
+        self._write_equations(at, equations)
+        moves = equations @ self.inverse[: prod(self.theta.shape), :].T
+        return namespace(moves).reshape(moves, (-1, *self.theta.shape))
+
     def influences(self, terms: Floats) -> Influences:
         """Turn terms of rows into influences; linear, so that it applies to sums too."""
         (m, k), n, B = self.theta.shape, len(terms), self.basis[0]
@@ -233,20 +238,13 @@ class Optimism(DeviceConstants):
     """What each row gains by its own part in the coefficients, (g z)·φ_θ (Takeuchi 1976)."""
 
     branch: Branch
-    gradient: Floats  # zeros, of shape (m, 1+q+p)
-    value = 0.0
-    free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Return (g z)·φ_θ of each row."""
-        shape, inverse = (at.rows.n_rows, *self.gradient.shape), self.branch.inverse
-        equations = blank((shape[0], inverse.shape[0]), at.rows.sx)
-        self.branch._write_equations(at, equations)
-        score = blank(shape, at.rows.sx)
+        moves = self.branch.moves(at)
+        score = blank(moves.shape, at.rows.sx)
         at.write_score_columns(score)
-        moved = equations @ inverse[: self.gradient.size, :].T
-        xp = namespace(moved)
-        gained: Floats = xp.sum(moved * xp.reshape(score, moved.shape), axis=1)
+        gained: Floats = namespace(moves).sum(moves * score, axis=(1, 2))
         return gained
 
 

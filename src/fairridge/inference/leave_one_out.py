@@ -96,7 +96,10 @@ class _LeftOut:
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         q, w = len(self.B), weight[:, None]
         P, Q = Z[:, :q] @ self.rotations[0], (Z[:, q:] - Z[:, :q] @ self.B) @ self.rotations[1]
-        centered, by_predictors = y[:, :1] - self.mean, Q @ self._beta
+        centered, by_predictors = (
+            y[:, :1] - self.mean,
+            Q @ (self.of_predictors * self.on_predictors[:, None]),
+        )
         error = centered - P @ (self.of_sensitive @ self.on_sensitive).T
         free = centered - P @ self.on_sensitive[:, None] - by_predictors
         others = 1.0 - w / self.weight
@@ -110,8 +113,3 @@ class _LeftOut:
         with np.errstate(divide="ignore", invalid="ignore"):
             missed = error / left - (by_predictors - of_u * free / (left_free - of_u)) / left_free
         return np.asarray(weight[counted] @ missed[counted] ** 2)
-
-    @property
-    def _beta(self) -> Floats:
-        """Coefficients of Q, one column per model."""
-        return self.of_predictors * self.on_predictors[:, None]

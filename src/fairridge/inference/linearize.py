@@ -16,7 +16,6 @@ from fairridge.fairness import (
     MeanParity,
     StatisticalParity,
 )
-from fairridge.fairness.conditional import GivenControls
 from fairridge.families.distances import ChangedColumns
 from fairridge.inference.explained import Explained, ExplainedShare
 from fairridge.inference.given import Given, SensitiveRidge, basis_given
@@ -52,7 +51,7 @@ def linearize(definition: Definition, at: State, free: State | None) -> Measure:
         # If the bound binds, the largest definition meets it; the others do not matter nearby.
         largest = max(definition.maximum_of, key=lambda part: part.value(at.fit))
         return linearize(largest, at, free)
-    return _linearized(definition, at, free)
+    return _linearized(definition.within_space, at, free)
 
 
 @singledispatch
@@ -61,11 +60,6 @@ def _linearized(definition: Definition, at: State, free: State | None) -> Measur
         f"there are no standard errors for definition={definition.name!r}: how it depends on each "
         "row is not known. Use statistical parity, equality of opportunity or individual fairness."
     )
-
-
-@_linearized.register
-def _(definition: GivenControls, at: State, free: State | None) -> Measure:
-    return linearize(definition.definition, at, free)
 
 
 @_linearized.register
@@ -78,33 +72,12 @@ def _(definition: Combined, at: State, free: State | None) -> Measure:
     return Sum(value, tuple(zip(shares.tolist(), measures, strict=True)))
 
 
-@_linearized.register
-def _(definition: MeanParity, at: State, free: State | None) -> Measure:
-    # Other families have a ridge on what S explains of the means.
-    assert definition.applies_to(at.fit.family)
-    return _share_of_predictors(at)
-
-
-@_linearized.register
-def _(definition: StatisticalParity, at: State, free: State | None) -> Measure:
+@_linearized.register(MeanParity)
+@_linearized.register(StatisticalParity)
+def _(definition: Any, at: State, free: State | None) -> Measure:
     if definition.applies_to(at.fit.family):
-        return _share_of_predictors(at)
+        return share_of_predictors(at, _given(at))
     return _share_of_deviance(definition, at)
-
-
-@_linearized.register
-def _(definition: EqualityOfOpportunity, at: State, free: State | None) -> Measure:
-    return _share_of_response(at)
-
-
-@_linearized.register
-def _(definition: IndividualFairness, at: State, free: State | None) -> Measure:
-    if free is None:
-        raise ValueError(
-            "there are no standard errors for individual fairness if the model without a bound "
-            "has no limit: it is what the others are compared with."
-        )
-    return _outcome_pairs(definition, at, free)
 
 
 def _given(at: State) -> Given:
@@ -115,13 +88,15 @@ def _given(at: State) -> Given:
 # ------------------------------------------------------------------ variances
 
 
-def _share_of_predictors(at: State) -> VarianceShareOf:
-    basis, beta = basis_given(at.fit), _given(at).beta
+def share_of_predictors(at: State, given: Given) -> VarianceShareOf:
+    """Return R² of the linear predictors on S, given the controls."""
+    basis, beta = basis_given(at.fit), given.beta
     slope = beta @ (basis.predictors.scatter() / basis.weight)
-    return _variance_share(at, float((slope * beta).sum()), 2.0 * slope)
+    return _variance_share(at, given, float((slope * beta).sum()), 2.0 * slope)
 
 
-def _share_of_response(at: State) -> VarianceShareOf:
+@_linearized.register
+def _(definition: EqualityOfOpportunity, at: State, free: State | None) -> Measure:
     basis = at.fit.basis
     cross = basis.predictors.products(basis.on_predictors) / basis.weight  # E[u y⊥ᵀ]
     scatter = basis.on_predictors.T @ basis.on_predictors + basis.residual
@@ -131,6 +106,7 @@ def _share_of_response(at: State) -> VarianceShareOf:
     on_sensitive = basis.sensitive.original(basis.sensitive.ridge(basis.on_sensitive.T, 0.0)).T
     return _variance_share(
         at,
+        _given(at),
         other,
         2.0 * explained @ cross.T,
         explained=explained,
@@ -138,15 +114,17 @@ def _share_of_response(at: State) -> VarianceShareOf:
     )
 
 
-def _variance_share(at: State, other: float, slope: Floats, **more: Any) -> VarianceShareOf:
-    basis, given = basis_given(at.fit), _given(at)
+def _variance_share(
+    at: State, given: Given, other: float, slope: Floats, **more: Any
+) -> VarianceShareOf:
+    basis = basis_given(at.fit)
     on_alpha = given.alpha @ (basis.sensitive.scatter() / basis.weight)
     explained = float((on_alpha * given.alpha).sum())
     total = explained + other
     value = explained / total if total > 0.0 else 0.0
     gradient = 2.0 * (1.0 - value) * on_alpha @ given.to_alpha
     gradient[:, given.others] -= value * slope
-    return VarianceShareOf(value, total, gradient / total, given, **more)
+    return VarianceShareOf(value, total, gradient, given, **more)
 
 
 # ------------------------------------------------------------------ deviances
@@ -171,7 +149,13 @@ def _share_of_deviance(definition: StatisticalParity, at: State) -> Sum:
 # ---------------------------------------------------------------------- pairs
 
 
-def _outcome_pairs(definition: IndividualFairness, at: State, free: State) -> PairRatio:
+@_linearized.register
+def _(definition: IndividualFairness, at: State, free: State | None) -> Measure:
+    if free is None:
+        raise ValueError(
+            "there are no standard errors for individual fairness if the model without a bound "
+            "has no limit: it is what the others are compared with."
+        )
     fit, m, weight = at.fit, len(at.theta), at.fit.basis.weight
     distance = definition.resolved(fit)
     columns = ChangedColumns(fit.basis.center_sensitive, np.eye(at.q))

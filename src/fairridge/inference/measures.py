@@ -22,8 +22,16 @@ from fairridge.inference.rows import RowsOfModel, over_predictors
 from fairridge.inference.state import State, derivatives_at
 
 
-class Measure(Protocol):
-    """A quantity near one model."""
+class Direct(Protocol):
+    """A quantity that rows move at fixed coefficients."""
+
+    def direct(self, at: RowsOfModel) -> Floats:
+        """Return the influence of each row on the quantity at fixed coefficients."""
+        ...
+
+
+class Measure(Direct, Protocol):
+    """A quantity near one model, which moves with the coefficients too."""
 
     @property
     def value(self) -> float:
@@ -40,10 +48,6 @@ class Measure(Protocol):
         """Derivative in the coefficients of the unconstrained model; None if it has no part."""
         ...
 
-    def direct(self, at: RowsOfModel) -> Floats:
-        """Return the influence of each row on the quantity at fixed coefficients."""
-        ...
-
 
 @dataclass(frozen=True)
 class VarianceShareOf(DeviceConstants):
@@ -52,13 +56,18 @@ class VarianceShareOf(DeviceConstants):
     # The share and V_h + T.
     value: float
     total: float
-    gradient: Floats  # derivative in the coefficients, of shape (m, 1+q+p)
+    slope: Floats  # derivative in the coefficients times V_h + T, of shape (m, 1+q+p)
     given: Given  # the model given its controls
     # G = CQ⁻¹, if the response takes the part of the predictors, of shape (m, c).
     explained: Floats | None = None
     # Mean of the targets, and their coefficients on S.
     response: tuple[Floats, Floats] | None = None
     free_gradient = None
+
+    @property
+    def gradient(self) -> Floats:
+        """Derivative in the coefficients."""
+        return over_variance(self.slope, self.total)
 
     def direct(self, at: RowsOfModel) -> Floats:
         """((1−ρ)(h² + 2ht) − ρτ)/(V_h + T), τ = t² or 2tᵀGy⊥ − |Gy⊥|²; its mean is zero."""
@@ -206,6 +215,16 @@ class PairRatio:
             at.moved * self.gradient[:, alpha] + free.moved * self.free_gradient[:, alpha]
         ).sum(axis=(1, 2))
         return np.asarray(2.0 * (model - self.value * other) / self.unit + moved)
+
+
+def over_variance(slope: Floats, variance: float) -> Floats:
+    """Return the derivative of a share from that of its numerator less share times denominator."""
+    if not variance > 0.0:
+        raise ValueError(
+            "there are no standard errors: what the bound is a share of varies by no more than "
+            "rounding."
+        )
+    return slope / variance
 
 
 def deviance_slopes(

@@ -25,16 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import DeviceConstants, blank, namespace
+from fairridge._arrays import DeviceConstants, namespace
 from fairridge._typing import Floats
-from fairridge.inference.description import Description
-from fairridge.inference.explained import Explained, ExplainedShare
+from fairridge.inference.explained import Explained
+from fairridge.inference.given import SensitiveRidge
 from fairridge.inference.influence import Branch, branch_of
 from fairridge.inference.kinds import state_of
+from fairridge.inference.linearize import linearize
 from fairridge.inference.rows import RowsOfModel
 from fairridge.inference.scores import ExplainedScores
 from fairridge.models import Fit
-from fairridge.penalties import Radial
 from fairridge.search import PenalizedProblem
 
 # Least share of residuals that is taken to be left of rows which a model fits closely.
@@ -46,20 +46,15 @@ class _OwnMoves(DeviceConstants):
     """−Σ w²h (∂t/∂θ·φ_θ) and Σ w² over some rows."""
 
     branch: Branch
-    explained: Explained
+    explained: Explained | SensitiveRidge  # of means, or of linear predictors
     any_arrays = True
 
     def __call__(self, at: RowsOfModel) -> Floats:
-        form, (m, k), n = self.explained, self.branch.theta.shape, at.rows.n_rows
-        terms = blank((n, self.branch.width), at.rows.sx)
-        self.branch.write_terms(at, terms)
-        xp, inverse = namespace(terms), self.branch.inverse[: m * k, :]
-        moves = xp.reshape(terms[:, : inverse.shape[1]] @ inverse.T, (n, m, k))
-        counted, explained, _, predicted = form.seen(at)
+        moves = self.branch.moves(at)
+        xp = namespace(moves)
         slopes = xp.zeros_like(moves)
-        form.subtract_bending(at, counted * explained, predicted, slopes)
-        form.subtract_following(at, -counted * explained, slopes)
-        each = xp.sum(xp.reshape(slopes * moves, (n, m * k)), axis=1)
+        self.explained.subtract_left(at, slopes)
+        each = xp.sum(slopes * moves, axis=(1, 2))
         squares = at.rows.weight**2
         sums: Floats = xp.stack([xp.sum(squares * each), xp.sum(squares)])
         return sums
@@ -80,15 +75,11 @@ def optimism(problem: PenalizedProblem, fit: Fit, scores: ExplainedScores) -> Fl
     nothing = 0.0 * scores.coefficients
     if not 0.0 < fit.lambda_ < np.inf:
         return nothing
-    settings = problem.settings
-    description = Description(
-        problem.definition, Radial(), settings.predictor_penalty, settings.standardize
-    )
-    state = state_of(problem, description, fit, "bound")
+    state = state_of(problem, fit, "bound")
     explained: Any = state.ridge
     if not explained.value > 0.0:
         return nothing
-    branch = branch_of(state, ExplainedShare(explained))
+    branch = branch_of(state, linearize(problem.definition, state, None))
     total, squares = state.sum_over_rows(_OwnMoves(branch, explained)) / fit.basis.weight**2
     size, m = state.theta.size, len(state.theta)
     used = float((branch.inverse[:size, :size] * state.hessian).sum())

@@ -8,8 +8,9 @@ a matter of Σⱼ vⱼ d(y, yⱼ)Fⱼ as a function of y, which sorting provides
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,115 +24,85 @@ from fairridge.families.distances import (
     SquaredDifference,
 )
 
-
-class Partners(Protocol):
-    """y ↦ Σⱼ vⱼ d(y, yⱼ)Fⱼ."""
-
-    def __call__(self, y: Floats) -> Floats:
-        """Return the sums for responses of shape (n, c), one row each."""
-        ...
+# y ↦ Σⱼ vⱼ d(y, yⱼ)Fⱼ, for responses of shape (n, c), one row each.
+Partners = Callable[[Floats], Floats]
 
 
 def partners_of(distance: Distance, y: Floats, columns: Floats) -> Partners:
     """Sum columns vF of shape (n, k) by a distance between responses."""
     if isinstance(distance, AbsoluteDifference):
-        return _Sorted.of(distance.transform, y[:, 0], columns)
+        return _by_difference(distance.transform, y, columns)
     if isinstance(distance, SquaredDifference):
         g = y[:, :1]
-        return _Squares(columns.sum(axis=0), (g * columns).sum(axis=0), (g * g * columns).sum(0))
+        return partial(
+            _of_squares, [part.sum(axis=0) for part in (columns, g * columns, g * g * columns)]
+        )
     if isinstance(distance, ClassDifference):
         values, codes = np.unique(y[:, 0], return_inverse=True)
         sums = np.zeros((len(values), columns.shape[1]))
         np.add.at(sums, codes.ravel(), columns)
-        return _ClassTotals(values, sums)
+        return partial(_of_classes, values, sums)
     if isinstance(distance, CoxDistance):
-        parts = [_Sorted.of(None, y[k, 0], columns[k]) for k in (y[:, 1] == 0, y[:, 1] == 1)]
-        return _Statuses(parts[0], parts[1])
+        return _by_status(y, columns)
     if isinstance(distance, PairwiseDistance):
-        return _Pairs(distance, y[:, 0], columns)
+        return partial(_pair_by_pair, distance, y[:, 0], columns)
     raise ValueError(
         f"there are no standard errors for individual fairness with {distance!r}; use one of the "
         "distances in fairridge.fairness."
     )
 
 
-@dataclass(frozen=True)
-class _Sorted:
-    """d = |g(y) − g(yⱼ)|: sums over sorted g up to each row, of F and of gF."""
-
-    transform: Any
-    g: Floats
-    plain: Floats
-    moment: Floats
-
-    @classmethod
-    def of(cls, transform: Any, y: Floats, columns: Floats) -> _Sorted:
-        g = y if transform is None else np.asarray(transform(y), dtype=np.float64)
-        order = np.argsort(g)
-        g, columns = g[order], columns[order]
-        nothing = np.zeros((1, columns.shape[1]))
-        plain, moment = (
-            np.vstack([nothing, np.cumsum(part, axis=0)])
-            for part in (columns, g[:, None] * columns)
-        )
-        return cls(transform, g, plain, moment)
-
-    def __call__(self, y: Floats) -> Floats:
-        g = y[:, 0] if self.transform is None else np.asarray(self.transform(y[:, 0]), float)
-        k = np.searchsorted(self.g, g, side="right")
-        near = g[:, None] * (2.0 * self.plain[k] - self.plain[-1])
-        return near + self.moment[-1] - 2.0 * self.moment[k]
+def _by_difference(transform: Any, y: Floats, columns: Floats) -> Partners:
+    """Sum by d = |g(y) − g(yⱼ)|: sums over sorted g up to each row, of F and of gF."""
+    g = _transformed(transform, y)
+    order = np.argsort(g)
+    g, columns = g[order], columns[order]
+    nothing = np.zeros((1, columns.shape[1]))
+    plain, moment = (
+        np.vstack([nothing, np.cumsum(part, axis=0)]) for part in (columns, g[:, None] * columns)
+    )
+    return partial(_of_sorted, transform, g, plain, moment)
 
 
-@dataclass(frozen=True)
-class _Squares:
-    """d = (y − yⱼ)²: sums of F, yF and y²F."""
-
-    plain: Floats
-    first: Floats
-    second: Floats
-
-    def __call__(self, y: Floats) -> Floats:
-        g = y[:, :1]
-        return g * g * self.plain - 2.0 * g * self.first + self.second
+def _transformed(transform: Any, y: Floats) -> Floats:
+    return y[:, 0] if transform is None else np.asarray(transform(y[:, 0]), dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class _ClassTotals:
-    """d = 1[y ≠ yⱼ]: sums of F by class."""
-
-    values: Floats
-    sums: Floats
-
-    def __call__(self, y: Floats) -> Floats:
-        same = self.sums[np.searchsorted(self.values, y[:, 0])]
-        return np.asarray(self.sums.sum(axis=0) - same)
+def _of_sorted(transform: Any, others: Floats, plain: Floats, moment: Floats, y: Floats) -> Floats:
+    g = _transformed(transform, y)
+    k = np.searchsorted(others, g, side="right")
+    near = g[:, None] * (2.0 * plain[k] - plain[-1])
+    return np.asarray(near + moment[-1] - 2.0 * moment[k])
 
 
-@dataclass(frozen=True)
-class _Statuses:
-    """d = |Δtime|·|Δstatus|: the partners of an event are censored, and conversely."""
-
-    censored: _Sorted
-    events: _Sorted
-
-    def __call__(self, y: Floats) -> Floats:
-        return np.where(y[:, 1:] == 1.0, self.censored(y), self.events(y))
+def _by_status(y: Floats, columns: Floats) -> Partners:
+    """Sum by d = |Δtime|·|Δstatus|: the partners of an event are censored, and conversely."""
+    censored, events = (
+        _by_difference(None, y[k], columns[k]) for k in (y[:, 1] == 0, y[:, 1] == 1)
+    )
+    return partial(_of_statuses, censored, events)
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Any other distance: all pairs, some rows at a time."""
+def _of_statuses(censored: Partners, events: Partners, y: Floats) -> Floats:
+    return np.where(y[:, 1:] == 1.0, censored(y), events(y))
 
-    distance: PairwiseDistance
-    y: Floats
-    columns: Floats
 
-    def __call__(self, y: Floats) -> Floats:
-        step = max(1, 4_000_000 // len(self.y))
-        parts = [
-            np.asarray(self.distance.distance(y[k : k + step, :1], self.y[None, :]), dtype=float)
-            @ self.columns
-            for k in range(0, len(y), step)
-        ]
-        return np.vstack(parts)
+def _of_squares(sums: Sequence[Floats], y: Floats) -> Floats:
+    """Sum by d = (y − yⱼ)², from sums of F, yF and y²F."""
+    g = y[:, :1]
+    return g * g * sums[0] - 2.0 * g * sums[1] + sums[2]
+
+
+def _of_classes(values: Floats, sums: Floats, y: Floats) -> Floats:
+    """Sum by d = 1[y ≠ yⱼ], from sums of F by class."""
+    return np.asarray(sums.sum(axis=0) - sums[np.searchsorted(values, y[:, 0])])
+
+
+def _pair_by_pair(distance: PairwiseDistance, others: Floats, columns: Floats, y: Floats) -> Floats:
+    """Sum by any other distance: all pairs, some rows at a time."""
+    step = max(1, 4_000_000 // len(others))
+    parts = [
+        np.asarray(distance.distance(y[k : k + step, :1], others[None, :]), dtype=float) @ columns
+        for k in range(0, len(y), step)
+    ]
+    return np.vstack(parts)

@@ -66,19 +66,11 @@ class Pass(DeviceConstants):
     branch: Branch  # its terms come first
     quantities: tuple[Quantity, ...] = ()  # one column each
 
-    def rows(
-        self, family: Any, y: Floats, Z: Floats, weight: Floats, offset: Floats | None
-    ) -> FairRows:
-        """Read centered columns [S, X]; what follows them is left out."""
-        return FairRows.of(family, self.branch.basis, y, Z, weight, offset)
-
     def terms(self, rows: FairRows, more: int = 0) -> Terms:
         """Return all terms of each row, and some columns of zeros for the caller to fill.
 
         What quantities have of the branch's own terms is left out; see `completion`.
         """
-        if self.branch.apart and namespace(rows.sx) is np:
-            rows.share(self._directions())
         seen, width = self.branch.seen(rows), self.branch.width - self.branch.n_multiples
         last = width + len(self.quantities)
         out = blank((rows.n_rows, last + more), rows.sx, by_column=self.branch.apart)
@@ -125,20 +117,6 @@ class Pass(DeviceConstants):
         others = np.delete(full, beta.ravel(), axis=0)
         return np.vstack([of_columns.reshape(-1, full.shape[1]), others])
 
-    def _directions(self) -> list[Floats]:
-        """Return what u is multiplied with in `terms`, as far as that is known."""
-        places = slice(1 + self.branch.basis[0].shape[0], None)
-        found = [self.branch.theta[:, places].T]
-        for branch, parts in self._by_branch():
-            if branch is self.branch or not branch.is_score:
-                continue
-            found.append(branch.theta[:, places].T)
-            for _, _, what in parts:
-                if what.weights is not None:
-                    weights = what.weights.reshape(branch.theta.shape)[:, places]
-                    found += [weights[a, :, None] for a in range(len(weights))]
-        return found
-
     def _by_branch(self) -> list[tuple[Branch, list[tuple[int, float, Functional]]]]:
         """Sort what quantities are made of by branch, so that each is evaluated once."""
         by_branch: dict[int, tuple[Branch, list[tuple[int, float, Functional]]]] = {}
@@ -160,23 +138,18 @@ class Weighing(DeviceConstants):
         """Return what to multiply the terms of each row with."""
         xp = namespace(rows.weight)
         factors: Floats = xp.sqrt(rows.weight) if self.frequency else rows.weight
-        if self.leverage is None:
-            return factors
-        left = 1.0 - leverages(rows, theta, *self.leverage, repeated=self.frequency)
+        left = self.left(rows, theta)
         # The residual of a row of leverage 1 is zero, and lacks nothing that could be added.
-        return factors / xp.where(left < LEAST_LEFT, xp.ones_like(left), left)
+        return factors if left is None else factors / xp.where(left < LEAST_LEFT, 1.0, left)
 
-
-def leverages(
-    rows: FairRows, theta: Floats, root: Floats, total: float, *, repeated: bool
-) -> Floats:
-    """Return the leverage of each row, or of each of the rows that one stands for.
-
-    `root` is one of H⁻¹, and `total` the sum of the weights.
-    """
-    curvature = RowsOfModel(rows, theta).curvature / total
-    found = curvature * namespace(rows.weight).sum(rows.times(root) ** 2, axis=1)
-    return at_most(found if repeated else rows.weight * found, 1.0 - 1e-10)
+    def left(self, rows: FairRows, theta: Floats) -> Any:
+        """Return what the leverage of each row, or of one of those it stands for, leaves of 1."""
+        if self.leverage is None:
+            return None
+        root, total = self.leverage
+        curvature = RowsOfModel(rows, theta).curvature / total
+        found = curvature * namespace(rows.weight).sum(rows.times(root) ** 2, axis=1)
+        return 1.0 - at_most(found if self.frequency else rows.weight * found, 1.0 - 1e-10)
 
 
 @dataclass(frozen=True)
@@ -189,7 +162,7 @@ class _Products(DeviceConstants):
     any_arrays = True
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
-        rows = self.what.rows(self.family, y, Z, weight, offset)
+        rows = FairRows.of(self.family, self.what.branch.basis, y, Z, weight, offset)
         factors = self.weighing.factors(rows, self.what.branch.theta)
         terms = self.what.terms(rows, 1)
         if bool(namespace(factors).any(factors != 1.0)):
@@ -203,34 +176,19 @@ class _Products(DeviceConstants):
 
 
 @dataclass(frozen=True)
-class _SumsByCluster:
-    """Sums of terms by cluster; with those of other rows they form one list."""
-
-    codes: tuple[Integers, ...]
-    sums: tuple[Floats, ...]
-
-    def __add__(self, other: _SumsByCluster) -> _SumsByCluster:
-        return _SumsByCluster(self.codes + other.codes, self.sums + other.sums)
-
-    def products(self) -> Floats:
-        _, sums = _summed(np.concatenate(self.codes), np.vstack(self.sums))
-        return sums.T @ sums
-
-
-@dataclass(frozen=True)
 class _ClusterSums(_Products):
-    """Σ ζ over the rows of each cluster; the codes are one more column."""
+    """Σ ζ over the rows of each cluster, after its code, which is one more column of the rows."""
 
     def _gathered(self, terms: Terms, Z: Floats) -> Any:
-        codes, sums = _summed(Z[:, -1].astype(np.intp), terms.array())
-        return _SumsByCluster((codes,), (sums,))
+        return Stack((_by_cluster(np.column_stack([Z[:, -1], terms.array()])),))
 
 
-def _summed(codes: Integers, terms: Floats) -> tuple[Integers, Floats]:
-    values, places = np.unique(codes, return_inverse=True)
+def _by_cluster(coded: Floats) -> Floats:
+    """Sum rows with the same code, which comes first."""
+    values, places = np.unique(coded[:, 0], return_inverse=True)
     order = np.argsort(places.ravel(), kind="stable")
     starts = np.searchsorted(places.ravel()[order], np.arange(len(values)))
-    return values, np.add.reduceat(terms[order], starts, axis=0)
+    return np.column_stack([values, np.add.reduceat(coded[order, 1:], starts, axis=0)])
 
 
 def products(
@@ -268,10 +226,11 @@ def products(
     marked = MemoryEngine(
         rows.with_columns(rows.sensitive, columns, names), separable=engine.separable
     )
-    sums: _SumsByCluster = marked.sum_over_columns(
+    stack: Stack = marked.sum_over_columns(
         _ClusterSums(family, what, weighing), np.append(center, 0.0)
     )
-    return what.completed(sums.products(), 1)
+    sums = _by_cluster(stack.array())[:, 1:]
+    return what.completed(sums.T @ sums, 1)
 
 
 @dataclass(frozen=True)
@@ -282,7 +241,7 @@ class _Terms:
     what: Pass
 
     def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
-        rows = self.what.rows(self.family, y, Z, weight, offset)
+        rows = FairRows.of(self.family, self.what.branch.basis, y, Z, weight, offset)
         return Stack((self.what.terms(rows).array(),))
 
 

@@ -32,7 +32,7 @@ from scipy.stats import chi2
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
-from fairridge.inference.estimates import p_value, quantile
+from fairridge.inference.estimates import Estimates
 from fairridge.inference.result import Inference, coefficient_columns
 from fairridge.tables import Column, Table, Tabular
 
@@ -124,28 +124,15 @@ class PooledInference(Tabular):
 
     def confidence_interval(self, confidence: float = 0.95) -> Floats:
         """Return lower and upper ends for `estimate`, of shape (k, 2)."""
-        half = quantile(confidence, self.df) * self.standard_errors
-        return np.column_stack([self.estimate - half, self.estimate + half])
+        return self._estimates.interval(confidence, self.df)
+
+    @property
+    def _estimates(self) -> Estimates:
+        return Estimates(self.names, self.estimate, np.diag(self.standard_errors**2))
 
     def to_frame(self, confidence: float = 0.95) -> Any:
         """Return the table as a frame: a row per coefficient, with Q, its p-value, I² and τ²."""
         return self._table(confidence).frame()
-
-    def _columns(self, confidence: float) -> dict[str, Any]:
-        errors = self.standard_errors
-        statistics = np.divide(
-            self.estimate, errors, out=np.full_like(errors, np.nan), where=errors > 0.0
-        )
-        ends = self.confidence_interval(confidence)
-        return {
-            "term": list(self.names),
-            "coefficient": self.estimate,
-            "standard_error": errors,
-            "statistic": statistics,
-            "p_value": p_value(statistics, self.df),
-            "lower": ends[:, 0],
-            "upper": ends[:, 1],
-        }
 
     def _tables(self) -> list[Table]:
         return [self._table(0.95)]
@@ -163,7 +150,8 @@ class PooledInference(Tabular):
             f"{self.i_squared[least]:.0%}, p-value of equality "
             f"{self.heterogeneity_p_values[least]:.3g}."
         )
-        columns = coefficient_columns(self._columns(confidence), confidence, self.df) | {
+        values = self._estimates.columns(confidence, self.df)
+        columns = coefficient_columns(values, confidence, self.df) | {
             "heterogeneity": Column(self.heterogeneity, None),
             "heterogeneity_p_value": Column(self.heterogeneity_p_values, None),
             "i_squared": Column(self.i_squared, None),

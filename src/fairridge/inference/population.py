@@ -4,7 +4,7 @@ The model is fixed: only the rows on which its scores are evaluated differ
 between the sample and the population, in S and X, not in y. With h = Sα, t = Uβ
 and T = E[t²], a row moves the odds ω = E[h²]/T of R² on S by
 
-    φ_ω = (h² + 2ht − ωt²)/T,
+    φ_ω = (h² + 2ht − ωt²)/T = φ_ρ/(1 − ρ)²,  ρ = ω/(1 + ω),
 
 in which h² is the row's part in Σ_S, 2ht that in B, and t² that in Σ_U. On the
 scale of √ω that is φ_ω/(2√ω), whose variance c does not depend on ω much; the
@@ -32,29 +32,11 @@ from scipy.stats import norm, t
 
 from fairridge._arrays import DeviceConstants
 from fairridge._typing import Floats
-from fairridge.fairness import Definition
-from fairridge.families import Family
 from fairridge.inference.certificate import odds_behind, quantile_of_odds
 from fairridge.inference.estimates import Interval, check_probability
 from fairridge.inference.given import Given
 from fairridge.inference.rows import RowsOfModel, over_predictors
-
-
-@dataclass(frozen=True)
-class OddsOfRows(DeviceConstants):
-    """√ω of the linear predictors of one model, as a quantity that each row moves."""
-
-    value: float  # √ω
-    other: float  # T
-    gradient: Floats  # zeros: the model is fixed, of shape (m, 1+q+p)
-    given: Given  # the model given its controls
-    free_gradient = None
-
-    def direct(self, at: RowsOfModel) -> Floats:
-        """Return (h² + 2ht − ωt²)/(2√ωT) of each row, summed over linear predictors."""
-        rows = self.given.seen(at)
-        each = rows.h * (rows.h + 2.0 * rows.t) - self.value**2 * rows.t**2
-        return over_predictors(each) / (2.0 * self.value * self.other)
+from fairridge.inference.scores import share_of
 
 
 @dataclass(frozen=True)
@@ -62,10 +44,7 @@ class Explaining(DeviceConstants):
     """How much of h each row explains: its squares give degrees of freedom; see `scores`."""
 
     frequency: bool  # whether a row of weight w stands for w identical rows
-    gradient: Floats  # zeros, of shape (m, 1+q+p)
     given: Given  # the model given its controls
-    value = 0.0
-    free_gradient = None
 
     def direct(self, at: RowsOfModel) -> Floats:
         """Return w h² of each row, or h², summed over linear predictors."""
@@ -83,15 +62,12 @@ class Population:
     columns: float  # q times the number of linear predictors, or degrees of freedom at r = 0
     degrees: float  # ν
     binds: bool  # whether the sample has these odds because of a bound
-    refusal: str | None = None  # why the definition has no such interval, if it has none
 
     def unfairness(self, confidence: float) -> Interval:
         """Return R² on S in the population, with an interval."""
-        if self.refusal is not None:
-            raise ValueError(self.refusal)
         check_probability("confidence", confidence)
         if not np.isfinite(self.odds) or self.spread == 0.0:
-            share = _share(self.odds)
+            share = share_of(self.odds)
             return Interval(share, share, share, confidence)
         tail = 0.5 - confidence / 2.0
         wider = float(t.isf(tail, self.degrees) / norm.isf(tail)) ** 2
@@ -104,16 +80,7 @@ class Population:
             ends = [odds_behind(end, self.odds, **known) for end in (1.0 - tail, tail)]
             ends[1] = max(ends[1], quantile_of_odds(1.0 - tail, 0.0, **known))
             middle = max(self.odds - drift, 0.0)
-        return Interval(_share(middle), _share(ends[0]), _share(ends[1]), confidence)
-
-
-def _share(odds: float) -> float:
-    return odds / (1.0 + odds) if np.isfinite(odds) else 1.0
-
-
-def bounds_predictors(definition: Definition, family: Family) -> bool:
-    """Whether a definition is R² of the linear predictor on S, or partial R² given controls."""
-    return definition.certifiable(family) == "linear predictors"
+        return Interval(share_of(middle), share_of(ends[0]), share_of(ends[1]), confidence)
 
 
 def fair_spread(covariance: Floats) -> tuple[float, float]:

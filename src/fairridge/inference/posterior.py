@@ -14,8 +14,10 @@ column means is σ²/W. With features of a kernel this is a Gaussian process
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from fairridge._typing import Floats
+from fairridge.inference.state import to_raw
 from fairridge.models import Fit
 from fairridge.search import PenalizedProblem
 from fairridge.solvers.spectrum import Spectrum
@@ -46,7 +48,6 @@ def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
     if not prior or settings.predictor_penalty == 0.0 or q + p > MAX_KEPT_COLUMNS:
         return None
     penalty, lambda_2 = settings.penalty, settings.predictor_penalty
-    out = np.zeros((q + p, q + p))
     K = penalty.quadratic(basis.sensitive)
     of_S = _covariance(basis.sensitive, K, fit.lambda_)
     U, prior_variance = basis.predictors, 1.0 / lambda_2
@@ -54,11 +55,8 @@ def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
     change = 1.0 / (U.eigenvalues + lambda_2) - prior_variance
     of_U = (U.vectors * change) @ U.vectors.T + prior_variance * np.eye(p)
     of_U /= np.outer(U.scale, U.scale)
-    # Raw coefficients are (α − Bβ, β).
-    out[:q, :q] = of_S + basis.B @ of_U @ basis.B.T
-    out[:q, q:] = -basis.B @ of_U
-    out[q:, :q] = out[:q, q:].T
-    out[q:, q:] = of_U
+    to_raw_coefficients = np.linalg.inv(to_raw(basis))[1:, 1:]  # (α − Bβ, β)
+    out = to_raw_coefficients @ block_diag(of_S, of_U) @ to_raw_coefficients.T
     variance = fit.deviance / basis.weight
     return np.asarray(variance * (out + out.T) / 2.0)
 

@@ -12,13 +12,7 @@ from scipy.stats import norm
 from fairridge._typing import Floats
 from fairridge.arguments import check_option
 from fairridge.data import joined_offsets, make_frame
-from fairridge.inference.estimates import (
-    Contrast,
-    Estimates,
-    Interval,
-    WaldTest,
-    quantile,
-)
+from fairridge.inference.estimates import Contrast, Estimates, Interval, WaldTest, quantile
 from fairridge.inference.population import Population
 from fairridge.inference.predictions import Predictor, predicted_columns
 from fairridge.tables import Column, Table, Tabular, numbers
@@ -72,8 +66,8 @@ class Inference(Tabular):
         Intercept in the fair basis, α and β, and "(lambda)" if the bound binds.
     quantities : dict of str to tuple of float
         Estimate and standard error of "unconstrained" and "price".
-    population : Population
-        What the sample shows of S and U in the population.
+    population : Population or str
+        What the sample shows of S and U in the population, or why it shows nothing.
     facts : Facts
         What the table says besides its rows.
     backend : object
@@ -111,7 +105,7 @@ class Inference(Tabular):
     raw: Estimates
     fair: Estimates
     quantities: dict[str, tuple[float, float]]
-    population: Population
+    population: Population | str
     facts: Facts
     backend: Any = None
     predictor: Predictor | None = field(default=None, repr=False)
@@ -196,21 +190,13 @@ class Inference(Tabular):
     def _columns(self, kind: Kind, confidence: float) -> dict[str, Any]:
         check_option("kind", kind, ("raw", "fair"))
         chosen: Estimates = getattr(self, kind)
-        statistics, ends = chosen.statistics(), chosen.interval(confidence, self.facts.df)
-        tested = chosen.p_values(self.facts.df)
+        columns = chosen.columns(confidence, self.facts.df)
         if "(lambda)" in chosen.names:
             interval = self.lambda_interval(confidence)
-            ends[-1] = interval.lower, interval.upper
-            statistics[-1] = tested[-1] = np.nan  # λ = 0 is the edge of what λ can be
-        return {
-            "term": list(chosen.names),
-            "coefficient": chosen.estimate,
-            "standard_error": chosen.standard_errors,
-            "statistic": statistics,
-            "p_value": tested,
-            "lower": ends[:, 0],
-            "upper": ends[:, 1],
-        }
+            columns["lower"][-1], columns["upper"][-1] = interval.lower, interval.upper
+            # λ = 0 is the edge of what λ can be.
+            columns["statistic"][-1] = columns["p_value"][-1] = np.nan
+        return columns
 
     def lambda_interval(self, confidence: float = 0.95) -> Interval:
         """Return λ(r) with an interval that is symmetric for log λ.
@@ -458,6 +444,8 @@ class Inference(Tabular):
         Given controls this is the partial R².
         See `fairridge.inference.population`.
         """
+        if isinstance(self.population, str):
+            raise ValueError(self.population)
         return self.population.unfairness(confidence)
 
     # ------------------------------------------------------------------ printing

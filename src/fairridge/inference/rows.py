@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -69,14 +69,12 @@ class FairRows:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        count: int = self.sx.shape[0]
-        return count
+        return int(self.sx.shape[0])
 
     @property
     def q(self) -> int:
         """Number of sensitive columns."""
-        count: int = self.basis[0].shape[0]
-        return count
+        return int(self.basis[0].shape[0])
 
     @cached_property
     def s(self) -> Floats:
@@ -88,12 +86,6 @@ class FairRows:
     def x(self) -> Floats:
         """Centered predictors."""
         return self.sx[:, self.q :]
-
-    @property
-    def ones(self) -> Floats:
-        """A column of ones."""
-        ones: Floats = namespace(self.sx).ones_like(self.sx[:, :1])
-        return ones
 
     @cached_property
     def v(self) -> Floats:
@@ -142,14 +134,6 @@ class FairRows:
         if key not in self._products:
             self._products[key] = self._onto(beta)
         return self._products[key]
-
-    def share(self, several: Iterable[Floats]) -> None:
-        """Multiply u with several β, of shape (p, m) each, in one product, for `onto`."""
-        by_key = {beta.tobytes(): beta for beta in several}
-        ends = np.cumsum([beta.shape[1] for beta in by_key.values()])
-        # Numbers of one column lie next to each other: functions of them take half the time.
-        products = np.asfortranarray(self._onto(np.hstack(list(by_key.values()))))
-        self._products.update(zip(by_key, np.split(products, ends[:-1], axis=1), strict=True))
 
     def _onto(self, beta: Floats) -> Floats:
         return times_few(self.sx, joined([-(self.basis[0] @ beta), beta], axis=0))

@@ -15,7 +15,7 @@ the totals of these at those of the response, in the same way and at every λ̄.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -23,7 +23,6 @@ import numpy as np
 from scipy.linalg import block_diag, pinvh
 
 from fairridge._typing import Floats
-from fairridge.inference.description import Description
 from fairridge.inference.rows import OfRows, RowsOfModel
 from fairridge.models import FairBasis, Fit
 
@@ -120,10 +119,6 @@ class State:
             return ((self.lambda_, self.ridge), *fixed)
         return fixed
 
-    def at_kink(self) -> State:
-        """Return the same model as one whose bound just binds."""
-        return replace(self, regime="bound", lambda_=0.0)
-
     def sum_over_rows(self, function: Callable[[RowsOfModel], Any]) -> Any:
         """Sum a function of the rows as the model sees them."""
         fit = self.fit
@@ -191,9 +186,9 @@ def to_raw(basis: FairBasis) -> Floats:
     return T
 
 
-def plain_state(fit: Fit, description: Description, regime: Regime, *, blind: bool) -> State:
-    """Collect the derivatives of a fit; one pass over the rows unless it is least squares."""
-    family, unit = fit.family, description.penalty_unit(fit.basis.weight)
+def plain_state(fit: Fit, unit: float, regime: Regime, *, blind: bool) -> State:
+    """Collect the derivatives of a fit with λ = unit·λ̄, in no pass if it is least squares."""
+    family = fit.family
     intercept = np.atleast_1d(fit.mean_intercept)[:, None]
     by_class = np.hstack([intercept, np.atleast_2d(fit.alpha), np.atleast_2d(fit.beta)])
     theta = np.asarray(family.to_contrasts(by_class))
