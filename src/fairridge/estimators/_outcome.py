@@ -184,11 +184,11 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         choice.status == "infeasible"
         and not np.delete(solution.fit.beta, solution.fit.controls, axis=-1).any()
     ):
-        only, what = "the same prediction for everyone", "The fitted model gives that"
+        only, what = "the same prediction for everyone meets", "The fitted model gives that"
         if solution.fit.beta.any():
-            only, what = "predictions from the controls alone", "The fitted model makes these"
+            only, what = "predictions from the controls alone meet", "The fitted model makes these"
         warn_user(
-            f"Only {only} meets unfairness={r:g}: S explains more of every mix of the other "
+            f"Only {only} unfairness={r:g}: S explains more of every mix of the other "
             f"columns that was tried. {what}. Raise the bound, or add predictors.",
             BoundWarning,
         )
