@@ -31,17 +31,12 @@ class Source:
     response: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()  # its sensitive attributes
     family: str | None = None  # its family
-    typed: bool = True  # whether the columns had types, as those of Parquet files have
+    is_csv: bool = False  # whether it was text, where numbers are written in some way
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns."""
         return tuple(self.table.column_names)
-
-    @property
-    def is_csv(self) -> bool:
-        """Whether the table was text, where numbers are written in some way."""
-        return not self.typed
 
     @property
     def fingerprint(self) -> str:
@@ -66,11 +61,11 @@ def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> S
         raise BadInputError(f"{name} is a device or a pipe, which is read only once; name a file.")
     delimiter = _delimiter(separator)
     start = _start(path)
-    typed = start[:4] == b"PAR1"
-    table = _read_parquet(path) if typed else _read_csv(path, start, delimiter, text)
+    is_csv = start[:4] != b"PAR1"
+    table = _read_csv(path, start, delimiter, text) if is_csv else _read_parquet(path)
     if table.num_rows == 0:
         raise BadInputError(f"{name} has no rows; add some below the names of the columns.")
-    return Source(name, _checked(table, name), typed=typed)
+    return Source(name, _checked(table, name), is_csv=is_csv)
 
 
 def names(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
