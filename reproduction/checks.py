@@ -14,7 +14,12 @@ from scipy.optimize import minimize_scalar
 from sklearn.kernel_approximation import RBFSampler
 
 from fairridge import FairRidgeRegressor, KomiyamaRegressor
-from fairridge.fairness import Combined, EqualityOfOpportunity, StatisticalParity
+from fairridge.fairness import (
+    Combined,
+    EqualityOfOpportunity,
+    IndividualFairness,
+    StatisticalParity,
+)
 from reproduction.bias import nclm_coefficients, ridge
 from reproduction.closed_form import OrthogonalSolution, orthogonal_solution
 from reproduction.examples import SENSITIVE, Example, decorrelated, sample_example
@@ -97,6 +102,8 @@ def one_root(problem: Problem) -> Iterator[Value]:
     grid = np.logspace(-4, 8, 400)[:, None]
     explained = (size * z**2 / (size + grid) ** 2).sum(axis=1) / n
     yield "root", "increases", np.nan, float((np.diff(explained) >= 0).sum())
+    norms = (z**2 / (size + grid) ** 2).sum(axis=1)
+    yield "root", "norm increases", np.nan, float((np.diff(norms) >= 0).sum())
     path = problem.model.path(problem.Z, problem.y, unfairness=[0.0, *BOUNDS])
     yield "root", "alpha at zero", 0.0, float(np.abs(path.alpha[0]).max())
     for r, lambda_ in zip(BOUNDS, path.lambda_[1:], strict=True):
@@ -228,6 +235,7 @@ def other_bounds(problem: Problem) -> Iterator[Value]:
         "elastic net": {"penalty": "elastic-net"},
         "maximum": {"definition": Combined(both, how="max")},
         "mean": {"definition": Combined(both, weights=[0.5, 0.5])},
+        "with D_IF": {"definition": Combined([*both, IndividualFairness()], weights=[1 / 3] * 3)},
     }
     for name, option in options.items():
         model = FairRidgeRegressor(sensitive=SENSITIVE, **option)

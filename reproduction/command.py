@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fairridge.outputs import is_same_file
+from reproduction import stamp
 from reproduction.experiments import EXPERIMENTS
 from reproduction.output import write_all
-from reproduction.runner import STOPPED, FolderError, run
+from reproduction.runner import STOPPED, FolderError, run, skipped
 from reproduction.settings import QUICK_ROWS, Settings
 
 
@@ -34,9 +35,14 @@ def execute(options: Namespace) -> int:
     try:
         _require_folder(options.docs)
         _require_apart(options.data, options.out, options.docs)
+        asked = _asked(names, settings, options.docs)
+        if stamp.is_written(stamp.digest_of(asked, options.out), options.out):
+            sys.stdout.write(f"Nothing has changed. page: {options.out / 'index.html'}\n")
+            return 0
         with _terminable():
             results = run(names, settings, options.out, options.jobs)
-            lines = write_all(results, options.out, options.docs)
+            lines, files = write_all(results, options.out, options.docs)
+            stamp.keep(stamp.digest_of(asked, options.out), files, options.out)
     except FolderError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -45,6 +51,17 @@ def execute(options: Namespace) -> int:
         return 130
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
+
+
+def _asked(names: list[str], settings: Settings, docs: Path | None) -> dict[str, Any]:
+    """Return what decides what is computed and written, with what cannot be computed."""
+    left_out = skipped([EXPERIMENTS[name] for name in names], settings)
+    return {
+        "names": names,
+        "settings": settings.identity,
+        "docs": docs,
+        "skipped": sorted(map(str, left_out.items())),
+    }
 
 
 def _require_folder(docs: Path | None) -> None:

@@ -186,7 +186,7 @@ ERRATA = (
         _bank,
         substantive=True,
     ),
-    Erratum("E12", "§5.2", "BANK has 41188 observations", "those of the source", _size),
+    Erratum("E12", "§5.2", "BANK has 41188 observations", "differs from fairml 0.8's file", _size),
     Erratum(
         "E13",
         "§2, §2.2",

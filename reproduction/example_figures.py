@@ -11,7 +11,6 @@ from reproduction.drawing import (
     BLUE,
     FAINT,
     GREEN,
-    INK,
     ORANGE,
     PALETTE,
     PAPER,
@@ -200,8 +199,8 @@ def draw_logistic(table: pd.DataFrame) -> Drawn:
 
 
 def families_table(results: Results) -> pd.DataFrame:
-    """Return what models explain of the deviance, relative to models without a bound."""
-    table = results["families"]
+    """Return what models with a ridge explain of the deviance, relative to those unbounded."""
+    table = pick(results["families"], penalty="ridge")
     keys = ["case", "penalty", "definition"]
     free = table[table["r"] == UNBOUNDED].set_index(keys)["explained"]
     bounded = table[table["r"] < UNBOUNDED].set_index(keys)
@@ -210,23 +209,20 @@ def families_table(results: Results) -> pd.DataFrame:
 
 
 def draw_families(table: pd.DataFrame) -> Drawn:
-    """Draw one panel per family: penalties by style, definitions by color."""
+    """Draw one panel per family: definitions by color."""
     cases, ticks = list(table["case"].unique()), np.unique(table["r"])
     figure, grid = axes(1, len(cases), width=8.2, height=3.1, share="none")
     colors = {PARITY: BLUE, OPPORTUNITY: GREEN, INDIVIDUAL: ORANGE, "nagelkerke": VERMILION,
               "tjur": VIOLET}  # fmt: skip
-    styles = {"ridge": "-", "lasso": ":", "elastic-net": "--"}
     for ax, case in zip(grid[0], cases, strict=True):
-        curves = pick(table, case=case).groupby(["penalty", "definition"], sort=False)
-        for (penalty, name), rows in curves:
+        for name, rows in pick(table, case=case).groupby("definition", sort=False):
             x = np.searchsorted(ticks, rows["r"])
-            ax.plot(x, rows["relative"], color=colors[name], ls=styles[penalty], lw=1.4)
+            ax.plot(x, rows["relative"], color=colors[name], marker="o", ms=3.2, lw=1.6)
         ax.set_title(case)
         bound_ticks(ax, ticks, "bound $r$")
     grid[0, 0].set_ylabel("explained deviance,\nin % of unbounded")
     names = {PARITY: "parity", OPPORTUNITY: "opportunity", "nagelkerke": "Nagelkerke",
              "tjur": "Tjur"}  # fmt: skip
-    handles = {names.get(name, name): key(color) for name, color in colors.items()}
-    handles |= {name.replace("-", " "): key(INK, style) for name, style in styles.items()}
-    legend(figure, handles, columns=4)
+    handles = {names.get(name, name): key(color, marker="o") for name, color in colors.items()}
+    legend(figure, handles)
     return figure

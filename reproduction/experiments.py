@@ -138,6 +138,13 @@ EXPERIMENTS = {
             maximum=20,
         ),
         Experiment(
+            "steinberg-bounds",
+            "Steinberg's model at given bounds",
+            others.STEINBERG,
+            others.bounds_part,
+            maximum=1,
+        ),
+        Experiment(
             "fairlearn",
             "F1 of FGRRM and fairlearn's reductions",
             others.FAIRLEARN,

@@ -40,8 +40,22 @@ def families_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
         model = make(penalty=penalty, definition=definition, sensitive=sensitive)
         path = model.path(Z, y, unfairness=r)
         found = {"achieved": path.achieved, "explained": path.score, "active": active(path)}
+        found |= _moved(path)
         parts.append(pd.DataFrame({"penalty": penalty, "definition": name, "r": r, **found}))
     return pd.concat(parts)
+
+
+def _moved(path: Any) -> dict[str, Any]:
+    """Return the spread of Sα, how far β is from β without a bound, and how many α are zero."""
+    basis = path._origin[-1].basis
+    scatter = basis.sensitive.scatter() / basis.weight
+    free = path.beta[-1]
+    return {
+        "spread": np.sqrt(np.einsum("ki,ij,kj->k", path.alpha, scatter, path.alpha)),
+        "moved": np.linalg.norm(path.beta - free, axis=1) / np.linalg.norm(free),
+        "dropped": (path.alpha == 0.0).sum(axis=1),
+        "attributes": path.alpha.shape[1],
+    }
 
 
 def _models(case: str, settings: Settings) -> tuple[Make, Any, Any, Any]:

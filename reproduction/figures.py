@@ -12,8 +12,7 @@ from matplotlib.figure import Figure as Drawn
 
 from reproduction import example_figures as examples
 from reproduction.claims import linear as linear_claims
-from reproduction.claims.base import always_active, short
-from reproduction.claims.others import PAPER_F1, fgrrm_range, readings
+from reproduction.claims.base import short
 from reproduction.drawing import (
     BLUE,
     FAINT,
@@ -21,7 +20,6 @@ from reproduction.drawing import (
     ORANGE,
     PALETTE,
     PAPER,
-    VERMILION,
     VIOLET,
     axes,
     bound_ticks,
@@ -31,7 +29,7 @@ from reproduction.drawing import (
     patch,
     tie_band,
 )
-from reproduction.results import Results, pick
+from reproduction.results import Results, SkippedError, pick
 from reproduction.statistics import cells, interval
 
 
@@ -135,43 +133,14 @@ _PAIRS = (("NCLM", ORANGE, "-"), ("ZLM", GREEN, "-"), ("ZLM, |COR|", VIOLET, "-"
           ("ZLM, same share", GREEN, "--"))  # fmt: skip
 
 
-def _validation_table(results: Results) -> pd.DataFrame:
-    rows = linear_claims.paper_cases(results)
-    rows = always_active(rows[rows["model"].isin(["NCLM", "FRRM", "ZLM"])])
-    measures = {"adjusted": "dependence", "fairml": "share"}
-    return pd.concat(
-        over_runs(rows.assign(excess=rows[name] - rows["train_dependence"]), "excess").assign(
-            kind=k
-        )
-        for k, name in measures.items()
-    )
-
-
-def _draw_validation(table: pd.DataFrame) -> Drawn:
-    cases, ticks = list(table["case"].unique()), np.unique(table["r"])
-    figure, grid = axes(1, len(cases), width=1.5 * len(cases) + 0.9, height=2.9)
-    for ax, case in zip(grid[0], cases, strict=True):
-        ax.axhspan(-0.01, 0.01, color="#E6E6E6", linewidth=0, zorder=0)
-        ax.axhline(0.0, color=FAINT, lw=0.8)
-        here = pick(table, case=case)
-        for k, model in enumerate(("NCLM", "FRRM", "ZLM")):
-            marked(ax, pick(here, kind="adjusted", model=model), ticks, PALETTE[model],
-                   0.12 * (k - 1))  # fmt: skip
-        marked(ax, pick(here, kind="fairml", model="FRRM"), ticks, BLUE, 0.0, ls=":", marker="x")
-        ax.set_title(case)
-        bound_ticks(ax, ticks, "bound $r$")
-    grid[0, 0].set_ylabel("validation less training")
-    handles = {name: key(PALETTE[name], marker="o") for name in ("NCLM", "FRRM", "ZLM")}
-    legend(figure, handles | {"FRRM, fairml's share": key(BLUE, ":", "x"),
-                              "within .01": patch("#E6E6E6")})  # fmt: skip
-    return figure
-
-
 # ---------------------------------------------------------------- logistic models
 
 
 def _f1_table(results: Results) -> pd.DataFrame:
     rows = results["logistic"]
+    rows = rows[rows["case"] != "BANK"]  # whose bounds are inactive
+    if rows.empty:
+        raise SkippedError("no data with an active bound")
     parts = [over_runs(rows, "f1").assign(kind="level")]
     pairs = {name: name for name in ("ZLRM", "ZLRM, |COR|")}
     parts.append(_differences(rows, "FGRRM", pairs, "f1"))
@@ -183,15 +152,13 @@ def _f1_table(results: Results) -> pd.DataFrame:
 
 def _draw_f1(table: pd.DataFrame) -> Drawn:
     cases, ticks = list(table["case"].unique()), np.unique(table["r"])
-    figure, grid = axes(2, len(cases), width=1.8 * len(cases) + 0.9, height=4.9)
+    figure, grid = axes(2, len(cases), width=2.3 * len(cases) + 1.2, height=5.2, share="none")
     for column, case in enumerate(cases):
         top, bottom = grid[:, column]
         here = pick(table, case=case)
         level, difference = (pick(here, kind=kind) for kind in ("level", "difference"))
         for k, model in enumerate(("ZLRM", "ZLRM, |COR|", "FGRRM")):
             marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1))
-        marked(top, pick(level, model="ZLRM, dropping"), ticks, GREEN, 0.0,
-               marker="s", mfc="white", ls="")  # fmt: skip
         top.set_title(short(case).replace("ADULT, isolated", "ADULT less 3 levels"))
         tie_band(bottom)
         for k, (model, color, style) in enumerate(_CLASS_PAIRS):
@@ -204,8 +171,7 @@ def _draw_f1(table: pd.DataFrame) -> Drawn:
     grid[1, 0].set_ylabel("F1 of FGRRM relative\nto ZLRM, in %")
     handles = {"FGRRM": key(BLUE, marker="o"), "ZLRM, equal |COV|": key(GREEN, marker="o"),
                "ZLRM, equal |COR|": key(VIOLET, marker="o")}  # fmt: skip
-    legend(figure, handles | {"ZLRM as in fairml ($r$ = 0)": key(GREEN, "", "s"),
-                              "ZLRM at equal $R^2$ on $S$ (below)": key(GREEN, "--", "o"),
+    legend(figure, handles | {"ZLRM at equal $R^2$ on $S$ (below)": key(GREEN, "--", "o"),
                               "called equal": patch("#E6E6E6")}, columns=3)  # fmt: skip
     return figure
 
@@ -239,41 +205,6 @@ def _draw_steinberg(table: pd.DataFrame) -> Drawn:
     legend(figure, {"difference at equal $R^2_S$": key(BLUE, marker="o"),
                     "paper: FRRM dominates left of this": key(PAPER, "--"),
                     "called equal": patch("#E6E6E6")})  # fmt: skip
-    return figure
-
-
-def _fairlearn_table(results: Results) -> pd.DataFrame:
-    parts = []
-    for case in PAPER_F1:
-        found = readings(results, case)
-        if len(found):
-            low, high = fgrrm_range(results, case)
-            parts.append(found.assign(case=case, low=low, high=high))
-    if not parts:
-        results.of("fairlearn", *PAPER_F1)
-    return pd.concat(parts)
-
-
-def _draw_fairlearn(table: pd.DataFrame) -> Drawn:
-    figure, grid = axes(1, table["case"].nunique(), width=8.2, height=3.1)
-    for ax, (case, rows) in zip(grid[0], table.groupby("case", sort=False), strict=True):
-        said, low, high = PAPER_F1[case]
-        ax.axvspan(rows["low"].iloc[0], rows["high"].iloc[0], color=BLUE, alpha=0.25, linewidth=0)
-        ax.axvspan(low, high, fill=False, ec=PAPER, ls="--", lw=1.2)
-        ax.axvline(said, color=PAPER, lw=1.5)
-        names = [
-            f"{'eps = .1' if row.reading == 'eps' else 'bound .1'}, "
-            f"{'with' if row.among else 'without'} $S$, {row.how}"
-            for row in rows.itertuples()
-        ]
-        ax.plot(rows["f1"], range(len(rows)), "o", color=VERMILION, ms=5)
-        ax.set_yticks(range(len(rows)), names)
-        ax.set_title(short(case))
-        ax.set_xlabel("predictive F1")
-        ax.grid(axis="x")
-    grid[0, 0].invert_yaxis()
-    legend(figure, {"fairlearn": key(VERMILION, "", "o"), "FGRRM, all $r$": patch(BLUE, 0.25),
-                    "paper, fairlearn": key(PAPER), "paper, FGRRM": key(PAPER, "--")})  # fmt: skip
     return figure
 
 
@@ -321,8 +252,8 @@ FIGURES = (
     Figure(
         "families",
         "extensions",
-        "What fair models explain (§4, in words): four families, three penalties (style), and what "
-        "is bounded (color): three definitions, and two pseudo-R² of classes.",
+        "What fair models with a ridge explain (§4, in words): four families, and what is bounded: "
+        "three definitions, and two pseudo-R² of classes. Other penalties are in the details.",
         examples.families_table,
         examples.draw_families,
     ),
@@ -342,18 +273,10 @@ FIGURES = (
         _draw_rmse("training RMSE"),
     ),
     Figure(
-        "validation",
-        "linear",
-        "How much more S explains of ŷ in validation than in training (§5.1, in words), where the "
-        "bound is active: adjusted R² of ŷ on S, and fairml's share.",
-        _validation_table,
-        _draw_validation,
-    ),
-    Figure(
         "f1",
         "logistic",
-        "Predictive F1 (paper, Fig. 9); higher is better. Top: means on one scale. Bottom: paired "
-        "differences; above zero FGRRM is better.",
+        "Predictive F1 (paper, Fig. 9); higher is better. Top: means, each panel with its scale. "
+        "Bottom: paired differences; above zero FGRRM is better.",
         _f1_table,
         _draw_f1,
     ),
@@ -364,12 +287,5 @@ FIGURES = (
         "predictive RMSE at the same R²_S; one point per penalty γ, the right-most γ = 0.",
         _steinberg_table,
         _draw_steinberg,
-    ),
-    Figure(
-        "fairlearn",
-        "others",
-        "F1 of fairlearn at ε = .1 in eight readings, which the details explain.",
-        _fairlearn_table,
-        _draw_fairlearn,
     ),
 )

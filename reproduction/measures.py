@@ -180,6 +180,7 @@ class Coefficients:
     intercept: Floats
     alpha: Floats
     beta: Floats
+    lambda_: Floats
     status: tuple[str, ...]
 
     @classmethod
@@ -187,19 +188,26 @@ class Coefficients:
         """Take them from what a search found."""
         fits = [solution.fit for solution in solutions]
         alpha, beta = (np.array([getattr(fit, name) for fit in fits]) for name in ("alpha", "beta"))
-        intercept = np.array([fit.intercept for fit in fits])
-        return cls(intercept, alpha, beta, tuple(one.choice.status for one in solutions))
+        intercept, lambda_ = (
+            np.array([getattr(fit, name) for fit in fits]) for name in ("intercept", "lambda_")
+        )
+        status = tuple(one.choice.status for one in solutions)
+        return cls(intercept, alpha, beta, lambda_, status)
 
 
 def constant_path(fold: Fold) -> Coefficients:
     """Return the model that is an intercept only."""
     alpha, beta = (np.zeros((1, columns.shape[1])) for columns in (fold.S, fold.X))
-    return Coefficients(fold.training.mean[-1:], alpha, beta, ("converged",))
+    return Coefficients(fold.training.mean[-1:], alpha, beta, np.full(1, np.inf), ("converged",))
 
 
 def active(path: Any) -> Floats:
-    """Return 1 where a bound changes the model, else 0."""
-    return np.array([status != "inactive" for status in path.status], dtype=np.float64)
+    """Return 1 where a bound changes the model, else 0: its λ is positive.
+
+    A model that is held by nothing but the ridge for separated data is not bounded by it.
+    """
+    bounded = np.array([status != "inactive" for status in path.status])
+    return (bounded & (np.asarray(path.lambda_) > 0.0)).astype(np.float64)
 
 
 def share_of_first(first: Floats, second: Floats) -> Floats:

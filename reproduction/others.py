@@ -16,6 +16,7 @@ from reproduction.measures import (
     Coefficients,
     Fold,
     Measured,
+    active,
     by_fold,
     class_scores,
     errors,
@@ -28,6 +29,7 @@ FAIRLEARN = ("COMPAS, classes", "ADULT, sex", "BANK")
 # γ = 0 and seven of the model's own grid, from hardly any penalty to hardly any dependence.
 STEPS = 8
 EPSILON = 0.1
+SEARCHED = (0.01, 0.02, 0.05)
 
 
 def steinberg_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
@@ -66,9 +68,17 @@ def _steinberg_path(data: Data, fold: Fold) -> tuple[Floats, Coefficients]:
     problem = path._origin[-1]
     gammas = np.append(0.0, problem.grid[1:STEPS])
     fits = problem.fits(gammas)
-    names = ("alpha", "beta", "intercept")
+    names = ("alpha", "beta", "intercept", "lambda_")
     found = {name: np.array([getattr(fit, name) for fit in fits]) for name in names}
     return gammas, Coefficients(**found, status=("converged",) * STEPS)
+
+
+def bounds_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
+    """Search γ for given bounds, on all rows: what Steinberg's model reaches."""
+    data = load(case, settings)
+    model = SteinbergRegressor(sensitive=data.sensitive)
+    path = model.path(data.frame, data.y, unfairness=SEARCHED)
+    return pd.DataFrame({"r": SEARCHED, "achieved": path.achieved, "active": active(path)})
 
 
 # ------------------------------------------------------------------ fairlearn

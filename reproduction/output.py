@@ -56,18 +56,20 @@ code { background: #f3f3f3; padding: 0.1rem 0.25rem; }
 """
 
 
-# The second page in the documentation.
-DETAILS = "reproduction-details.md"
+# The second page, a file of the repository.
+DETAILS = "reproduction/details.md"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
-def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str]:
-    """Write everything into a folder, and return lines that say what was written.
+def write_all(
+    results: Results, out: Path, docs: Path | None = None
+) -> tuple[list[str], list[Path]]:
+    """Write everything into a folder; return lines that say what was written, and its pages.
 
     The folder gets ``tables/``, ``figures/``, ``claims.csv``, ``index.md``,
     ``index.html``, which needs no other file, the same of the details, and
     ``index.pdf`` if there is a browser; `docs`, a folder of documentation, the
-    pages and their figures.
+    page and its figures, and the folder ``reproduction`` beside it the details.
     """
     judged = [(one, judge(one, results)) for one in CLAIMS]
     tables = _tables(results)
@@ -78,7 +80,7 @@ def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str
     }
     images = {name: kinds["png"] for name, kinds in figures.items()}
     page = markdown_page(results, judged, {name: f"figures/{name}.png" for name in images})
-    details = details_page(results)
+    details = details_page(results, judged)
     files: dict[str, bytes] = {
         f"figures/{name}.{kind}": content
         for name, kinds in figures.items()
@@ -95,14 +97,17 @@ def write_all(results: Results, out: Path, docs: Path | None = None) -> list[str
     _write(out, files | {name: text.encode() for name, text in texts.items()})
     lines = [f"{len(tables)} tables, {len(figures)} figures, {len(judged)} statements: {out}"]
     lines += [f"page: {out / 'index.html'}", _print_pdf(out)]
+    pages = [out / name for name in texts]
     if docs is not None:
         places = {name: f"img/reproduction/{name}.png" for name in images}
-        page = markdown_page(results, judged, places, DETAILS)
-        details = details_page(results, "reproduction.md")
+        page = markdown_page(results, judged, places, f"../{DETAILS}")
+        details = details_page(results, judged, f"../{docs.name}/reproduction.md")
         _write(docs, {places[name]: image for name, image in images.items()})
-        _write(docs, {"reproduction.md": page.encode(), DETAILS: details.encode()})
-        lines.append(f"page: {docs / 'reproduction.md'}")
-    return lines
+        _write(docs, {"reproduction.md": page.encode()})
+        _write(docs.parent, {DETAILS: details.encode()})
+        pages += [docs / "reproduction.md", docs.parent / DETAILS]
+        lines.append(f"page: {pages[-2]}, details: {pages[-1]}")
+    return lines, pages
 
 
 def _tables(results: Results) -> dict[str, pd.DataFrame]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -38,38 +39,56 @@ def markdown_page(
     results: Results, judged: Judged, images: Mapping[str, str], details: str = "details.html"
 ) -> str:
     """Write the page; `images` and `details` say where figures and the second page are."""
-    kinds = {one.name: verdict.kind for one, verdict in judged}
+    kinds = {one.name: found.kind for one, found in judged if found.kind != "not computed"}
     blocks = [
         f"# {TITLE}",
         _tally(judged),
         *summary(results, kinds),
+        *_concluded(judged),
         *_how(results, details),
         *_findings(results, judged, images),
+        "## Misprints",
+        *_errata(substantive=False),
+        *tables.today(results),
     ]
-    return typeset("\n\n".join(blocks)) + "\n"
+    return typeset(_linked("\n\n".join(blocks), "", details)) + "\n"
 
 
-def details_page(results: Results, page: str = "index.html") -> str:
-    """Write the second page: protocol, both intervals, what was tried, misprints, times."""
+def details_page(results: Results, judged: Judged = (), page: str = "index.html") -> str:
+    """Write the second page: all that is measured, protocol, both intervals, what was tried."""
     blocks = [
         f"# {DETAILS_TITLE}",
         f"This page has what [the findings]({page}) rest on.",
+        *_measured(judged),
+        *tables.differences(results),
+        *tables.ties(results),
         *_protocol(results),
         *tables.both_intervals(results),
         *tables.figure_eight(results),
         *tables.extensions(results),
         *tables.fairlearn_readings(results),
         *tables.remarks(results),
-        *_errata(results),
-        *tables.today(results),
+        "## Remarks of substance",
+        *_errata(substantive=True),
+        *_numbers_of_errata(results),
         *_time(results),
     ]
-    return typeset("\n\n".join(blocks)) + "\n"
+    return typeset(_linked("\n\n".join(blocks), page, "")) + "\n"
+
+
+def _linked(text: str, page: str, details: str) -> str:
+    """Link the numbers of misprints to the page, and those of remarks to the details."""
+    places = {e.name: details if e.substantive else page for e in ERRATA}
+    return re.sub(
+        r'(?<!id=")(?<!>)\bE\d+\b',
+        lambda found: f"[{found[0]}]({places[found[0]]}#{found[0]})",
+        text,
+    )
 
 
 def _tally(judged: Judged) -> str:
-    """Count the verdicts, with icons and colors."""
-    counts = Counter(verdict.kind for _, verdict in judged)
+    """Count the verdicts on what the paper says, with icons and colors."""
+    counts = Counter(verdict.kind for one, verdict in judged if not one.beside)
     return " ".join(
         f'<span class="verdict {style}">{icon} {counts[kind]} {plural}</span>'
         for kind, (icon, style, plural) in MARKS.items()
@@ -77,26 +96,49 @@ def _tally(judged: Judged) -> str:
     )
 
 
+def _concluded(judged: Judged) -> Blocks:
+    """Show what the paper concludes, with what we find."""
+    return [f"## {TOPICS['conclusions']}", *_rows(judged, "conclusions", measured=True)]
+
+
 def _how(results: Results, details: str) -> Blocks:
+    fewer = _fewer()
     blocks = [
         "## How to read this page",
         "Sections, equations and figures are those of Scutari, Panero and Proissl (2022), "
-        "“Achieving fairness with a simple ridge penalty”, and the protocol is theirs. A *cell* is "
-        "one data set at one bound r > 0. Differences are paired over folds. Less than .5 % is "
-        "negligible, a *tie*, as is what the wider of two 90 % intervals cannot tell from zero: "
-        "that of the mean over runs, or that for other samples of rows (Nadeau and Bengio 2003). "
-        "*Ties count for neither side*: a model is ahead if it is so in more than half of the "
-        "cells and behind in none, in part if it is ahead in more cells than behind. Models have "
-        "the *same* level of fairness only where both can reach it. Verdicts are computed, except "
-        "those marked †, which are arguments. “As corrected” means without a misprint (E1 to E13); "
-        "“of the software” means true of fairml 0.8 and not of the exactly solved model.",
+        f"“Achieving fairness with a simple ridge penalty”. The protocol is theirs, with {fewer}. "
+        "We compare with what the text says, and digitized no figure. A *cell* is one data set at "
+        "one bound r > 0. Differences are paired over folds. One is a *tie* if it is less than .5 "
+        "%, and *unclear* if the wider of two 90 % intervals (of the mean over runs, or for other "
+        "samples of rows) holds zero and more than that. A model is ahead if it is so in more than "
+        "half of the cells and behind in none, in part if it is ahead in more cells than behind. "
+        "Models have the *same* level of fairness only where both can reach it.",
+        f"{_legend()}. † follows from the text; all other verdicts are computed. *Variants* are "
+        "comparisons that the paper does not make; they and repetitions are not counted above. "
+        f"[The details]({details}) say what was measured for every verdict.",
         "Figures: lines of examples are vu.test, fairml's sample; bands are 90 % of “our samples”, "
         "draws of 1000 rows. Bars are 90 % intervals, the wider ones for differences. Gray: less "
-        f"than .5 %. [Details]({details}) has protocol, both intervals, misprints and remarks.",
+        "than .5 %.",
     ]
     if results.settings.rows is not None:
         blocks.append(f"**Larger data sets are cut to {results.settings.rows} random rows.**")
     return [*blocks, *_skipped(results.skipped)]
+
+
+def _legend() -> str:
+    """Say what the icons mean."""
+    return ", ".join(f"{icon} {kind}" for kind, (icon, _, _) in MARKS.items())
+
+
+def _fewer() -> str:
+    """Say of which experiments there are fewer runs than in the paper."""
+    fold_runs = EXPERIMENTS["fairlearn"].maximum
+    adult = EXPERIMENTS["logistic"].fewer["ADULT"]
+    same, gamma = (EXPERIMENTS[name].maximum for name in ("matched", "steinberg"))
+    return (
+        f"{adult} runs of ADULT, {same} at equal R²_S, {gamma} of Steinberg's model and "
+        f"{fold_runs} folds of fairlearn instead of 50 runs"
+    )
 
 
 def _protocol(results: Results) -> Blocks:
@@ -153,21 +195,36 @@ def _skipped(skipped: Mapping[tuple[str, str], str]) -> Blocks:
 def _findings(results: Results, judged: Judged, images: Mapping[str, str]) -> Blocks:
     blocks = ["## Findings"]
     for topic, title in TOPICS.items():
-        blocks += [f"### {title}", *_figures(results, topic, images)]
-        blocks += tables.of_topic(results, topic)
-        rows = [
-            (one.where, one.text, _verdict(verdict), f"{verdict.measured} {verdict.reason}".strip())
-            for one, verdict in judged
-            if one.topic == topic
-        ]
-        blocks += markdown_table(("where", "the paper says", "verdict", "we find"), rows)
+        if topic != "conclusions":
+            blocks += [f"### {title}", *_figures(results, topic, images), *_rows(judged, topic)]
     return blocks
+
+
+def _rows(judged: Judged, topic: str, *, measured: bool = False) -> Blocks:
+    """Show one line per verdict, with what we find if asked."""
+    rows = []
+    for one, verdict in judged:
+        if one.topic == topic and verdict.kind != "not computed":
+            where = one.where + (f" ({one.beside})" if one.beside else "")
+            found = (_verdict(verdict), f"{verdict.measured} {verdict.reason}".strip())
+            rows.append((where, one.text, *(found if measured else found[:1])))
+    names = ("where", "the paper says", "", "we find")
+    return markdown_table(names if measured else names[:3], rows)
 
 
 def _verdict(verdict: Verdict) -> str:
     icon, style, _ = MARKS[verdict.kind]
-    text = verdict.kind.replace("holds of the software, not of the model", "of the software only")
-    return f'<span class="verdict {style}">{icon} {text}</span>{" †" if verdict.argument else ""}'
+    mark = "†" if verdict.argument else ""
+    return f'<b class="verdict {style}" title="{verdict.kind}">{icon}{mark}</b>'
+
+
+def _measured(judged: Judged) -> Blocks:
+    """Show what was measured for every verdict."""
+    blocks = ["## What was measured"] if judged else []
+    for topic, title in TOPICS.items():
+        rows = _rows(judged, topic, measured=True)
+        blocks += [f"### {title}", *rows] if rows else []
+    return blocks
 
 
 def _figures(results: Results, topic: str, images: Mapping[str, str]) -> Blocks:
@@ -187,19 +244,21 @@ def _figures(results: Results, topic: str, images: Mapping[str, str]) -> Blocks:
     return blocks
 
 
-def _errata(results: Results) -> Blocks:
-    blocks = []
-    for title, names, substantive in (
-        ("Misprints", ("", "where", "printed", "right", "number"), False),
-        ("Remarks of substance", ("", "where", "the paper says", "we find", "number"), True),
-    ):
-        rows = [
-            (e.name, e.where, e.printed, e.right, e.shown(results))
-            for e in ERRATA
-            if e.substantive == substantive
-        ]
-        blocks += [f"## {title}", *markdown_table(names, rows)]
-    return blocks
+def _errata(*, substantive: bool) -> Blocks:
+    """Show misprints or remarks, each with a place of its own for links."""
+    names = ("", "where", "the paper says", "we find" if substantive else "right")
+    rows = [
+        (f'<a id="{e.name}"></a>{e.name}', e.where, e.printed, e.right)
+        for e in ERRATA
+        if e.substantive == substantive
+    ]
+    return markdown_table(names, rows)
+
+
+def _numbers_of_errata(results: Results) -> Blocks:
+    """Show a number for every misprint and remark."""
+    rows = [(e.name, e.where, e.shown(results)) for e in ERRATA]
+    return ["## Numbers of misprints and remarks", *markdown_table(("", "where", "number"), rows)]
 
 
 def _time(results: Results) -> Blocks:

@@ -61,9 +61,9 @@ def run(names: Sequence[str], settings: Settings, folder: Path, jobs: int) -> Re
     _require_same_settings(folder, settings)
     experiments = [EXPERIMENTS[name] for name in names]
     others = [one for one in EXPERIMENTS.values() if one not in experiments]
-    skipped = _skipped(experiments, settings)
-    asked = [part for part in _parts(experiments, settings) if part[:2] not in skipped]
-    for text in _explained(skipped):
+    left_out = skipped(experiments, settings)
+    asked = [part for part in _parts(experiments, settings) if part[:2] not in left_out]
+    for text in _explained(left_out):
         _say(text)
     cached = open_cache(folder)
     outcomes = _kept(cached, asked, settings, "computed again")
@@ -77,7 +77,7 @@ def run(names: Sequence[str], settings: Settings, folder: Path, jobs: int) -> Re
     earlier = _parts(others, settings)
     outcomes |= _kept(cached, earlier, settings, "left out")
     found = {part: outcomes[part] for part in asked + earlier if part in outcomes}
-    return replace(_collected(found, skipped, settings), wall=tuple(_wall(folder)))
+    return replace(_collected(found, left_out, settings), wall=tuple(_wall(folder)))
 
 
 def open_cache(folder: Path) -> Any:
@@ -155,7 +155,7 @@ def _with_part(
 
 
 def _collected(
-    outcomes: Mapping[Part, Outcome], skipped: dict[tuple[str, str], str], settings: Settings
+    outcomes: Mapping[Part, Outcome], left_out: dict[tuple[str, str], str], settings: Settings
 ) -> Results:
     tables: dict[str, list[pd.DataFrame]] = {}
     seconds: dict[tuple[str, str], float] = {}
@@ -163,7 +163,7 @@ def _collected(
         tables.setdefault(part[0], []).append(table)
         seconds[part[:2]] = seconds.get(part[:2], 0.0) + taken
     joined = {name: pd.concat(found, ignore_index=True) for name, found in tables.items()}
-    return Results(settings, joined, seconds, skipped)
+    return Results(settings, joined, seconds, left_out)
 
 
 def _wall(folder: Path) -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ def _add_wall(folder: Path, taken: dict[str, Any]) -> None:
 # -------------------------------------------------------------------- what is skipped
 
 
-def _skipped(experiments: Sequence[Experiment], settings: Settings) -> dict[tuple[str, str], str]:
+def skipped(experiments: Sequence[Experiment], settings: Settings) -> dict[tuple[str, str], str]:
     """Return the reasons why something cannot be computed, by experiment and data set."""
     cases = list(dict.fromkeys(case for one in experiments for case in one.cases))
     lacking = missing(cases, settings)
@@ -195,11 +195,11 @@ def _skipped(experiments: Sequence[Experiment], settings: Settings) -> dict[tupl
     return {key: reason for key, reason in reasons.items() if reason}
 
 
-def _explained(skipped: Mapping[tuple[str, str], str]) -> list[str]:
-    reasons = list(dict.fromkeys(skipped.values()))
+def _explained(left_out: Mapping[tuple[str, str], str]) -> list[str]:
+    reasons = list(dict.fromkeys(left_out.values()))
     how = advice(reasons)
     return [
-        *(f"{experiment} on {case}: skipped" for experiment, case in skipped),
+        *(f"{experiment} on {case}: skipped" for experiment, case in left_out),
         *(f"skipped because {reason}" for reason in reasons),
         *([how] if how else []),
     ]

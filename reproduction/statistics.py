@@ -22,8 +22,9 @@ LEVEL = 0.9
 # Relative differences below this are negligible, however sure their sign: ties.
 TIE = 0.005
 
-Outcome = Literal["lower", "equal", "higher"]
-OUTCOMES: tuple[Outcome, ...] = ("lower", "equal", "higher")
+# "unclear": the interval holds zero, and differences that are not negligible.
+Outcome = Literal["lower", "equal", "higher", "unclear"]
+OUTCOMES: tuple[Outcome, ...] = ("lower", "equal", "higher", "unclear")
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,12 @@ def _half(values: Any, factor: float) -> float:
     return float(stdtrit(n - 1, 0.5 + LEVEL / 2) * np.std(values, ddof=1) * np.sqrt(factor))
 
 
-def outcome(found: Interval) -> Outcome:
-    """Say where a relative difference is: by the wider interval, unless it is a tie."""
-    if abs(found.mean) < TIE or found.wider >= abs(found.mean):
+def outcome(found: Interval, tie: float = TIE) -> Outcome:
+    """Say where a relative difference is: by the wider interval, unless it is negligible."""
+    size = abs(found.mean)
+    if found.wider >= size:
+        return "equal" if size + found.wider < tie else "unclear"
+    if size < tie:
         return "equal"
     return "lower" if found.mean < 0.0 else "higher"
 
@@ -76,14 +80,14 @@ def compare(both: pd.DataFrame, measure: str) -> Interval:
 
 
 def cells(
-    table: pd.DataFrame, first: str, second: str, measure: str, by: str = "r"
+    table: pd.DataFrame, first: str, second: str, measure: str, by: str = "r", tie: float = TIE
 ) -> pd.DataFrame:
     """Compare two models in every data set, for every bound: one row per cell."""
     rows, keys = [], ["case", by, "run", "fold"]
     a, b = (pick(table, model=name)[[*keys, measure]] for name in (first, second))
     for (case, value), both in a.merge(b, on=keys).groupby(["case", by], sort=False):
         found = compare(both, measure)
-        rows.append((case, value, outcome(found), found.mean, found.half, found.new))
+        rows.append((case, value, outcome(found, tie), found.mean, found.half, found.new))
     return pd.DataFrame(rows, columns=["case", by, "outcome", "mean", "half", "new"])
 
 

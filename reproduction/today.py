@@ -24,11 +24,12 @@ RARE = 0.01
 
 
 def linear_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
-    """FRRM, with an elastic net instead of the ridge, blind, and certified."""
+    """FRRM, with an elastic net or LASSO instead of the ridge, blind, and certified."""
     data = load(case, settings)
     models = {
         "FRRM": FairRidgeRegressor(sensitive=data.sensitive),
         "elastic net": FairRidgeRegressor(sensitive=data.sensitive, penalty="elastic-net"),
+        "lasso": FairRidgeRegressor(sensitive=data.sensitive, penalty="lasso"),
         "blind": FairRidgeRegressor(sensitive=data.sensitive, blind=True),
         "blind, exact": BlindExactRegressor(sensitive=data.sensitive),
     }

@@ -19,7 +19,9 @@ Kind = Literal[
     "holds of the software, not of the model",
     "holds in part",
     "does not hold",
+    "not reproduced",
     "not checkable",
+    "not computed",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 # Icon, style and plural of every verdict.
@@ -29,7 +31,9 @@ MARKS: dict[Kind, tuple[str, str, str]] = {
     "holds of the software, not of the model": ("⚙", "software", "hold of the software only"),
     "holds in part": ("◐", "part", "hold in part"),
     "does not hold": ("✘", "fails", "do not hold"),
+    "not reproduced": ("≠", "open", "not reproduced"),
     "not checkable": ("?", "open", "not checkable"),
+    "not computed": ("–", "open", "not computed"),
 }
 ALPHA = ("S1", "S2", "S3")
 BETA = ("X1", "X2", "X3")
@@ -53,35 +57,39 @@ Judge = Callable[[Results], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """Something the paper says, where, and in which section of the page it is judged."""
+    """Something the paper says, where, and in which section of the page it is judged.
+
+    `beside` says why a row does not count: it varies a statement of the paper, or repeats one.
+    """
 
     name: str
     where: str
     topic: str
     text: str
     judge: Judge
+    beside: str = ""
 
 
 CLAIMS: list[Claim] = []
 
 
-def claim(where: str, topic: str) -> Callable[[Judge], Judge]:
+def claim(where: str, topic: str, beside: str = "") -> Callable[[Judge], Judge]:
     """Enter a function as the judge of the statement that is its docstring."""
 
     def enter(function: Judge) -> Judge:
         text = " ".join(str(function.__doc__).split())
-        CLAIMS.append(Claim(function.__name__, where, topic, text, function))
+        CLAIMS.append(Claim(function.__name__, where, topic, text, function, beside))
         return function
 
     return enter
 
 
 def judge(one: Claim, results: Results) -> Verdict:
-    """Judge a statement; without its results it cannot be checked."""
+    """Judge a statement; without its results it is not judged."""
     try:
         return one.judge(results)
     except SkippedError as reason:
-        return Verdict("not checkable", f"Skipped: {reason}.")
+        return Verdict("not computed", f"Skipped: {reason}.")
 
 
 # --------------------------------------------------------------------------- grading
@@ -100,7 +108,7 @@ def grade_samples(good: int, total: int) -> Kind:
 
 
 def ahead(found: pd.DataFrame, wanted: Outcome) -> Kind:
-    """Judge that one model is ahead of another: ties count for neither side.
+    """Judge that one model is ahead of another: ties and unclear cells count for neither side.
 
     Holds if it is ahead in more than half of the cells, and behind in none; in
     part if it is ahead in more cells than behind.
@@ -214,8 +222,9 @@ def tally(found: pd.DataFrame) -> str:
 
 
 def tie(found: pd.DataFrame) -> str:
-    """Call a comparison a tie if nine of ten cells are."""
-    return " A tie." if 10 * count(found, "equal") >= 9 * len(found) else ""
+    """Call a comparison a tie if nine of ten cells are, and no cell is ahead or behind."""
+    decided = count(found, "lower") + count(found, "higher")
+    return " A tie." if not decided and 10 * count(found, "equal") >= 9 * len(found) else ""
 
 
 def by_case(found: pd.DataFrame, digits: int = 1) -> str:

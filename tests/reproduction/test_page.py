@@ -18,7 +18,7 @@ from .conftest import linear, matched, results
 from .test_claims import fairml, logistic
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction.md"
-DETAILS = COMMITTED.with_name("reproduction-details.md")
+DETAILS = COMMITTED.parents[1] / "reproduction" / "details.md"
 
 
 def judge_all(found):
@@ -37,34 +37,67 @@ def found():
 def test_the_page_says_it_all(found):
     judged = judge_all(found)
     text = markdown_page(found, judged, {"rmse": "figures/rmse.png"})
-    details = details_page(found)
+    details = details_page(found, judged)
     html = html_page(text, {"rmse": b"\x89PNG"})
-    assert text.index("## Summary") < text.index("## How to read") < text.index("## Findings")
-    assert "at equal $R^{2}_{S}$ FRRM is ahead in 10 and behind in 0 of 10 cells" in text
+    order = ("## Summary", "## What the paper concludes", "## How to read", "## Findings")
+    assert sorted(order, key=text.index) == list(order)
+    assert "behind in 10 of 10 cells" in text
     assert text.index('<span class="verdict holds">✔ ') < text.index("## Summary")
     assert "![Figure 7](figures/rmse.png)" in text
     assert "*Figure 7. Predictive RMSE (paper, Fig. 7)" in text
+    assert "](#E2)" in text
+    assert "](details.html#E5)" in text
+    assert "](index.html#E2)" in details
+    assert '<a id="E5"></a>E5' in details
     assert 'src="data:image/png;base64,iVBORw=="' in html
     assert "figures/rmse.png" not in html
     assert "<math" in html
     assert "$" not in html
-    assert '| <span class="verdict fails">✘ does not hold</span> | Higher in 10 of 10' in text
-    assert '<span class="verdict open">? not checkable</span> † | The paper gives no' in text
-    assert "[Details](details.html)" in text
+    row = '| <b class="verdict fails" title="does not hold">✘</b> | Higher in 10 of 10'
+    assert row in details
+    assert row not in text
+    argument = '<b class="verdict open" title="not checkable">?†</b> |'
+    assert f"{argument} The paper gives no" in details
+    assert f"{argument}\n" in text
+    assert "[The details](details.html)" in text
     assert "[the findings](index.html)" in details
     assert "`linear` 1; " in details
     assert "*Figure 1 is skipped: 'bias' was not asked for.*" in text
     assert html.count("<table>") == html.count("</table>") >= 9
     table = claims_table(judged)
     assert len(table) == len(CLAIMS)
-    assert (table["basis"] == "argument").sum() == 3
+    assert (table["basis"] == "argument").sum() == 4
+
+
+def test_variants_and_repetitions_are_not_counted(found):
+    judged = [(one, verdict) for one, verdict in judge_all(found) if one.topic == "linear"]
+    text = markdown_page(found, judged, {})
+    counted = sum(int(number) for number in re.findall(r'<span class="verdict \w+">\S (\d+)', text))
+    beside = [one for one, _ in judged if one.beside]
+    assert counted == len(judged) - len(beside) > 0
+    assert text.count("(variant)") == len(beside) > 0
+
+
+def test_a_partial_run_says_nothing_about_what_it_did_not_compute():
+    nothing = results(linear=linear())
+    text = markdown_page(nothing, judge_all(nothing), {})
+    assert "The method" not in text
+    assert "misprints; two" not in text
+    assert "not computed</span>" in text
+    assert "NCLM's coefficient estimates are not in closed form" not in text
+
+
+def test_what_is_called_a_tie_is_shown(found):
+    details = details_page(found)
+    for limit in ("0", "0.25", "0.5", "1"):
+        assert f"| {limit} % | 0/6 of 6 | 10/0 of 10 | 0/10 of 10 |" in details
 
 
 @pytest.mark.slow
 def test_paired_differences_have_intervals(found):
-    text, details = markdown_page(found, judge_all(found), {}), details_page(found)
-    assert "| LSAC | NCLM | **+10.00±0.03** | **+10.00±0.03** |" in text
-    assert "| LSAC | ZLM, equal $R^{2}_{S}$ | **−10.00±0.03** | **−10.00±0.03** |" in text
+    details = details_page(found)
+    assert "| LSAC | NCLM | **+10.00±0.03** | **+10.00±0.03** |" in details
+    assert "| LSAC | ZLM, equal $R^{2}_{S}$ | **−10.00±0.03** | **−10.00±0.03** |" in details
     assert "| LSAC | NCLM | +10.00 ±0.00 ±0.03 | +10.00 ±0.00 ±0.03 |" in details
 
 
@@ -84,10 +117,11 @@ def test_floors_are_compared_with_recorded_answers():
 
 
 def test_every_erratum_has_a_place_and_says_what_it_lacks():
-    text = details_page(results())
+    page, details = markdown_page(results(), [], {}), details_page(results())
     for one in ERRATA:
-        assert f"| {one.name} | {one.where} |" in text
-    assert text.count("| skipped: ") == len(ERRATA)
+        home = details if one.substantive else page
+        assert f'| <a id="{one.name}"></a>{one.name} | {one.where} |' in home
+    assert details.count("| skipped: ") == len(ERRATA)
 
 
 def test_skipped_results_are_listed_with_their_files():
@@ -109,7 +143,7 @@ def test_time_is_told():
 @pytest.mark.slow
 def test_without_a_browser_there_is_a_page_and_no_pdf(found, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = write_all(found, tmp_path / "out")
+    said, _ = write_all(found, tmp_path / "out")
     assert (tmp_path / "out" / "index.html").exists()
     assert not (tmp_path / "out" / "index.pdf").exists()
     assert "no PDF: there is no Chromium or Chrome to print it" in said
@@ -117,7 +151,7 @@ def test_without_a_browser_there_is_a_page_and_no_pdf(found, tmp_path, monkeypat
 
 @pytest.mark.slow
 def test_a_browser_prints_the_page(found, tmp_path):
-    said = write_all(found, tmp_path)
+    said, _ = write_all(found, tmp_path)
     if not (tmp_path / "index.pdf").exists():
         pytest.skip(said[-1])
     assert (tmp_path / "index.pdf").read_bytes().startswith(b"%PDF")
@@ -136,8 +170,8 @@ def test_the_committed_page_has_all_figures_and_is_short():
     assert len(images) == len(FIGURES)
     folder = COMMITTED.parent / "img" / "reproduction"
     assert {Path(image).name for image in images} == {path.name for path in folder.iterdir()}
-    shown = re.sub(r"</?span[^>]*>|[|*#]|-{3,}", " ", text)
-    assert len(shown.split()) <= 4500
+    shown = re.sub(r"</?(?:span|b|a)[^>]*>|[|*#]|-{3,}", " ", text)
+    assert len(shown.split()) <= 2800
 
 
 def test_subscripts_are_no_emphasis():

@@ -156,7 +156,7 @@ def test_correlations_are_found_where_they_grow_slowly():
 
     def solve(limits):
         path = model.path(frame, y, unfairness=limits)
-        return Coefficients(path.intercept, path.alpha, path.beta, path.status)
+        return Coefficients(path.intercept, path.alpha, path.beta, path.lambda_, path.status)
 
     targets = np.array([0.0, 0.001, 0.05, 0.2, 0.99])
     found = correlated(fold, solve, np.full(5, 0.3), targets)

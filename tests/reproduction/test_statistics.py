@@ -68,10 +68,14 @@ def test_models_are_compared_fold_by_fold(shift, expected):
 
 def test_a_difference_that_varies_in_sign_is_none():
     table = runs([1.1, 0.9, 1.1, 0.9], [1.0, 1.0, 1.0, 1.0])
-    assert cells(table, "a", "b", "rmse")["outcome"].tolist() == ["equal"]
+    assert cells(table, "a", "b", "rmse")["outcome"].tolist() == ["unclear"]
     # The means of both runs are the same and above zero: sure on these rows, and on no others.
     table = runs([1.11, 0.95, 1.11, 0.95], [1.0, 1.0, 1.0, 1.0])
     found = cells(table, "a", "b", "rmse").iloc[0]
     assert found["half"] < 1e-12 < abs(found["mean"]) < found["new"]
-    assert found["outcome"] == "equal"
+    assert found["outcome"] == "unclear"
     assert outcome(Interval(0.03, 1e-3, 0.0)) == "higher"
+    # What is called a tie decides.
+    assert outcome(Interval(0.004, 1e-3, 0.0)) == "equal"
+    assert outcome(Interval(0.004, 1e-3, 0.0), tie=0.0025) == "higher"
+    assert outcome(Interval(0.001, 2e-3, 0.0)) == "equal"
