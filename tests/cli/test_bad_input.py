@@ -48,6 +48,7 @@ COMMANDS = {
     "fit ok.csv -y y -s s -r -0.1": ("--unfairness -0.1",),
     "fit ok.csv -y y -s s -r abc": ("--unfairness abc", "0.05"),
     "fit ok.csv -y y -s s --family nope": ("nope", "gaussian"),
+    "fit ok.csv -y y -s s --family poison": ("Did you mean 'poisson'?",),
     "fit ok.csv -y y -s s --family binomial": ("two classes", "6 different values"),
     "fit ok.csv -y y -s s --family cox": ("--event",),
     "fit ok.csv -y s -s x --family gaussian": ("'s' holds 'a'", "--family binomial"),

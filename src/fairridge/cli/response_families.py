@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairridge.arguments import meant
 from fairridge.cli.column_types import is_text
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.inputs import Source
@@ -19,7 +20,7 @@ def choose_family(
 ) -> tuple[str, str]:
     """Return the family, and why; `family` is what the user says, if anything."""
     if family is not None and family not in _families():
-        raise BadInputError(f"--family {family} is not known; use one of {', '.join(_families())}.")
+        raise BadInputError(f"--family {family} is not known. {meant(family, _families())}")
     if len(target) == 2:
         if family not in (None, "cox"):
             raise BadInputError(f"--event means survival times, not --family {family}.")
