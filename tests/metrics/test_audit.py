@@ -1,5 +1,7 @@
 """Audits against fairlearn and scikit-learn, by hand, and as users meet them."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error, precision_score
 
@@ -494,3 +497,25 @@ def test_totals_of_groups_are_compared():
         assert one["predicted_over_observed"] == pytest.approx(expected, rel=1e-12)
         low, high = one["predicted_over_observed_low"], one["predicted_over_observed_high"]
         assert low < expected < high
+
+
+def test_many_levels_take_little_more_memory_than_their_columns():
+    """The share that S explains is then that of group means, and distances are SciPy's."""
+    rng, n, levels = np.random.default_rng(0), 20_000, 300
+    group = rng.integers(0, levels, n)
+    p = 0.3 + 0.05 * rng.normal(size=n) + 0.02 * rng.normal(size=levels)[group]
+    tracemalloc.start()
+    found = audit(None, p, sensitive_features=group.astype(str), kind="regression")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * 8 * n * levels
+    means = pd.Series(p).groupby(group).transform("mean").to_numpy()
+    assert found.r_squared == pytest.approx(means.var() / p.var(), rel=1e-9)
+    assert found.means_share.low < found.learned_share.value < found.means_share.value
+    one = found.attributes[0].groups[7]
+    inside = group.astype(str) == one.group
+    apart = stats.ks_2samp(p[inside], p[~inside]).statistic
+    assert one.distances.kolmogorov_smirnov == pytest.approx(apart)
+    pooled = (inside.sum() * p[inside].var() + (~inside).sum() * p[~inside].var()) / n
+    smd = (p[inside].mean() - p[~inside].mean()) / np.sqrt(pooled)
+    assert one.distances.standardized_mean_difference == pytest.approx(smd)

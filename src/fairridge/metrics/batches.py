@@ -88,7 +88,12 @@ class Streamed:
 
     def in_pieces(self, width: int) -> Streamed:
         """Work on so few rows at once that `width` numbers of each take little memory."""
-        return replace(self, piece_rows=max(PIECE_NUMBERS // max(width, 1), FEWEST_PIECE_ROWS))
+        return replace(self, piece_rows=piece_rows(width))
+
+
+def piece_rows(width: int) -> int:
+    """Return of how many rows so many numbers are written out at once."""
+    return max(PIECE_NUMBERS // max(width, 1), FEWEST_PIECE_ROWS)
 
 
 def _piecewise(work: Callable[..., Any], size: int, batch: Batch, *beside: Any) -> Any:

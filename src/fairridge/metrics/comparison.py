@@ -49,7 +49,6 @@ from fairridge.metrics.share_interval import (
     Regressions,
     crossed_columns,
     moments_of,
-    moments_of_columns,
 )
 from fairridge.metrics.sorted_scores import (
     INCOMPARABLE,
@@ -313,10 +312,10 @@ class CalibrationSums:
 def first_sums(rows: ComparedRows, *, brief: bool, binned: bool) -> Sums:
     """Sum means and rates of groups, and moments; and weights of scores if these are binned."""
     known, outcomes = rows.known, rows.outcomes
-    columns = np.column_stack([known.columns, outcomes.score])
+    score = [(outcomes.score[:, None], outcomes.weight)]
     sums: dict[Any, Any] = {
         "groups": GroupSums.of(known.parts, outcomes, brief=brief),
-        "moments": moments_of_columns(columns, outcomes.weight),
+        "moments": moments_of(score, known.columns, known.columns[:, :0]),
     }
     if binned:
         sums["scores"] = ValueWeights.of(outcomes.score, outcomes.weight)
@@ -410,7 +409,7 @@ def compare(batches: Batches, asked: Asked) -> Audit:
     measured = _measured(groups, sorted_, second_pass, first, second, references, asked)
     overall, *each = [measured[place] for place in groups.rows.places]
     tenths, *calibration = _calibration(second, len(groups.rows.places), asked.confidence)
-    strongest, attribution = _dependence(first["moments"], asked)
+    strongest, attribution = _dependence(first["moments"]["entries"][0], asked)
     decided = asked.decided
     return Audit(
         kind=decided.kind,

@@ -22,6 +22,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold
 
 from fairridge._typing import Floats, Integers
+from fairridge.metrics.groups import few_values
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 
 # Rows below which trees tell nothing, and rows that groups must have on average to be compared
@@ -29,6 +30,8 @@ from fairridge.metrics.intervals import UNDEFINED, Estimate
 MIN_LEARNED_ROWS, MIN_ROWS_PER_GROUP = 100, 15
 # Rows that trees are learned on at most: there are few columns, and all rows judge what they say.
 MAX_LEARNED_ROWS = 10_000
+# Largest product of numbers of values that codes of groups are made of.
+MAX_CODE = 1 << 62
 
 
 def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: float) -> Estimate:
@@ -74,14 +77,16 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
 
 def _few_groups(S: Floats) -> Integers | None:
     """Return groups of rows with the same S; None if they have too few rows on average."""
-    most = len(S) // MIN_ROWS_PER_GROUP
-    # One column that has many values decides it, and is sorted faster than rows are.
-    if any(len(np.unique(column)) > most for column in S.T):
-        return None
+    most, size = len(S) // MIN_ROWS_PER_GROUP, 1
     codes = np.zeros(len(S), dtype=np.intp)
     for column in S.T:  # rows as a whole are sorted many times more slowly
-        values, places = np.unique(column, return_inverse=True)
-        codes = np.unique(codes * len(values) + places, return_inverse=True)[1]
+        values = few_values(column, most)
+        if values is None:
+            return None
+        if size * len(values) > MAX_CODE:
+            codes, size = np.unique(codes, return_inverse=True)[1], len(S)
+        codes, size = codes * len(values) + np.searchsorted(values, column), size * len(values)
+    codes = np.unique(codes, return_inverse=True)[1]
     return codes if codes.max() < most else None
 
 

@@ -13,8 +13,9 @@ Differences of groups given controls come from the same regressions on controls.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import reduce
 
 import numpy as np
@@ -24,12 +25,13 @@ from fairridge._typing import Floats
 from fairridge.engines import Moments
 from fairridge.inference.certificate import odds_behind
 from fairridge.inference.scores import maps_given
-from fairridge.metrics.batches import Alike, Sums
+from fairridge.metrics.batches import Alike, Sums, piece_rows
 from fairridge.metrics.dependence_shares import NEGLIGIBLE_DEVIATION
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_estimates
 from fairridge.solvers.spectrum import whitening
+from fairridge.sources.batch import add
 
 # Share of a variance that S leaves which is rounding.
 NOTHING_LEFT = 1e-12
@@ -55,15 +57,26 @@ def explained_share(
 
 def moments_of(judged: Sequence[Judged], S: Floats, C: Floats) -> Sums:
     """Return the moments of [C, S, scores] among the rows of every entry; of batches they add."""
-    parts = {k: moments_of_columns(*part) for k, part in enumerate(_parts(judged, S, C))}
+    parts: dict[int, Moments | None] = dict.fromkeys(range(len(judged)))
+    for k, columns, weight in _pieces(judged, S, C):
+        parts[k] = add(parts[k], moments_of_columns(columns, weight))
     return Sums({"width": Alike((S.shape[1], C.shape[1])), "entries": Sums(parts)})
 
 
-def _parts(judged: Sequence[Judged], S: Floats, C: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield [C, S, scores] and weights of the rows of positive weight of every entry."""
-    for values, weight in judged:
-        columns, used = np.hstack([C, S, values]), weight > 0.0
-        yield (columns, weight) if used.all() else (columns[used], weight[used])
+def _pieces(judged: Sequence[Judged], S: Floats, C: Floats) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield [C, S, scores] and weights of the rows of positive weight of every entry, by pieces.
+
+    S may have thousands of columns, and pieces are small enough for a few copies.
+    """
+    for k, (values, weight) in enumerate(judged):
+        size = piece_rows(C.shape[1] + S.shape[1] + values.shape[1])
+        for start in range(0, len(weight), size):
+            rows = slice(start, start + size)
+            columns, used = np.hstack([C[rows], S[rows], values[rows]]), weight[rows] > 0.0
+            yield (
+                k,
+                *((columns, weight[rows]) if used.all() else (columns[used], weight[rows][used])),
+            )
 
 
 def moments_of_columns(columns: Floats, weight: Floats) -> Moments | None:
@@ -85,15 +98,11 @@ class ShareSums:
     n_rows: int
     explained: float  # Σ w h²
     left: float  # Σ w e²
-    covariance: Floats  # Σ w²φφᵀ of influences φ
+    variance: float  # Σ w²φ² of influences φ on the odds
+    at_zero: float  # Σ w² |s|² e²
 
     def __add__(self, other: ShareSums) -> ShareSums:
-        return ShareSums(
-            self.n_rows + other.n_rows,
-            self.explained + other.explained,
-            self.left + other.left,
-            self.covariance + other.covariance,
-        )
+        return ShareSums(*map(operator.add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
@@ -142,29 +151,32 @@ class Regressions:
         return cls(each, tuple(known), total, c)
 
     def sums(self, judged: Sequence[Judged], S: Floats, C: Floats) -> ShareSums:
-        """Sum squares of scores and of influences over rows."""
+        """Sum squares of scores and of influences over rows.
+
+        To first order the odds h²/e² change with a row by (2he + h² − ω(e² + T))/T, with ω = N/T:
+        the slopes change by se, and S explains N and leaves T.
+        """
         N = sum(one.explained for one in self.each)
-        center = np.array([N, sum(one.whole for one in self.each) - N])
-        size = sum(one.slopes.size for one in self.each)
-        covariance, start = np.zeros((size + 2, size + 2)), 0
-        n_rows, squares = 0, np.zeros(2)
-        parts = list(_parts(judged, S, C))
-        for one, place in zip(self.each, self.places, strict=True):
-            columns, weight = parts[place]
-            rows, w = columns - one.center, weight / self.total
+        T = sum(one.whole for one in self.each) - N
+        odds = N / T if T > 0.0 else 0.0
+        found, places = (
+            ShareSums(0, 0.0, 0.0, 0.0, 0.0),
+            dict(zip(self.places, self.each, strict=True)),
+        )
+        for k, columns, weight in _pieces(judged, S, C):
+            if k not in places:
+                continue
+            one, w = places[k], weight / self.total
+            rows = columns - one.center
             s = rows @ one.to_sensitive
             h = s @ one.slopes
             e = rows @ one.to_scores - h
-            both = np.column_stack([(h**2).sum(axis=1), (e**2).sum(axis=1)])
-            n_rows, squares = n_rows + len(rows), squares + w @ both
-            influence = [s * e[:, [k]] for k in range(e.shape[1])]
-            weighted = np.hstack([*influence, both - center]) * w[:, None]
-            # Slopes of entries move apart, the last two together.
-            stop = start + one.slopes.size
-            own = np.ix_([*range(start, stop), -2, -1], [*range(start, stop), -2, -1])
-            covariance[own] += weighted.T @ weighted
-            start = stop
-        return ShareSums(n_rows, float(squares[0]), float(squares[1]), covariance)
+            hh, he, ee = ((left * right).sum(axis=1) for left, right in ((h, h), (h, e), (e, e)))
+            influence = w * (2.0 * he + (hh - N) - odds * (ee - T))
+            at_zero = float(w**2 @ ((s**2).sum(axis=1) * ee))
+            squares = float(w @ hh), float(w @ ee), float(influence @ influence)
+            found = found + ShareSums(len(rows), *squares, at_zero)
+        return found
 
     def estimate(self, sums: ShareSums, confidence: float) -> tuple[Estimate, float]:
         """Return the share with its interval, and the same adjusted for chance."""
@@ -176,15 +188,14 @@ class Regressions:
         value, free = N / (N + T), n - lost - columns
         if free <= 0 or T <= NOTHING_LEFT * (N + T):
             return Estimate(value), value if free > 0 else np.nan
-        slopes = np.concatenate([one.slopes.T.ravel() for one in self.each])
-        slope = np.concatenate([2.0 * slopes, [1.0, -N / T]]) / T
-        variance = float(slope @ sums.covariance @ slope) * n / free
+        n_slopes = sum(one.slopes.size for one in self.each)
+        variance = sums.variance / T**2 * n / free
         # At ω = 0 the mean of its limits over all directions of slopes.
-        at_zero = float(np.trace(sums.covariance[:-2, :-2])) * n / free / len(slopes) / T
+        at_zero = sums.at_zero * n / free / n_slopes / T
         unit = variance / (4.0 * N / T) if N > 0.0 else at_zero
         tail = 0.5 - confidence / 2.0
         ends = [
-            odds_behind(end, N / T, columns=len(slopes), spread=unit) for end in (1.0 - tail, tail)
+            odds_behind(end, N / T, columns=n_slopes, spread=unit) for end in (1.0 - tail, tail)
         ]
         low, high = (odds / (1.0 + odds) for odds in ends)
         return Estimate(value, low, high), 1.0 - (1.0 - value) * (n - lost) / free

@@ -7,8 +7,9 @@ is zero if no bin has two different scores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
@@ -92,13 +93,11 @@ class Spread:
         mean = float((weight * scores).sum()) / total if total > 0.0 else 0.0
         return cls(total, mean, float((weight * (scores - mean) ** 2).sum()))
 
-    @classmethod
-    def together(cls, parts: Sequence[Spread]) -> Spread:
-        """Return that of several groups; nothing cancels."""
-        total = sum(part.total for part in parts)
-        mean = sum(part.total * part.mean for part in parts) / total if total > 0.0 else 0.0
-        squares = (part.squares + part.total * (part.mean - mean) ** 2 for part in parts)
-        return cls(total, mean, sum(squares))
+    def __add__(self, other: Spread) -> Spread:
+        total = self.total + other.total
+        share, gap = other.total / total if total > 0.0 else 0.0, other.mean - self.mean
+        squares = self.squares + other.squares + self.total * share * gap**2
+        return Spread(total, self.mean + share * gap, squares)
 
 
 @dataclass(frozen=True)
@@ -131,23 +130,29 @@ class ScoreOrder:
     def of_groups(
         self,
         spreads: Sequence[Spread],
-        own: Sequence[Floats],
+        own: Callable[[int], Floats],
         whole: Floats,
         reference: int | None,
     ) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it.
 
-        Their weights, and those of all rows, are in this order.
+        `own` returns the weights of a group in this order, and `whole` are those of all rows.
         """
+        if reference is not None:
+            other = spreads[reference], own(reference)
+            return [
+                INCOMPARABLE
+                if code == reference
+                else self.apart(spread, other[0], own(code), other[1])
+                for code, spread in enumerate(spreads)
+            ]
+        nothing = Spread(0.0, 0.0, 0.0)
+        before = accumulate(spreads, initial=nothing)
+        after = [*accumulate(reversed(spreads), initial=nothing)][-2::-1]
         found = []
-        for code, (spread, weights) in enumerate(zip(spreads, own, strict=True)):
-            if code == reference:
-                found.append(INCOMPARABLE)
-            elif reference is None:
-                rest = Spread.together([*spreads[:code], *spreads[code + 1 :]])
-                found.append(self.apart(spread, rest, weights, whole - weights))
-            else:
-                found.append(self.apart(spread, spreads[reference], weights, own[reference]))
+        for code, (spread, first, last) in enumerate(zip(spreads, before, after, strict=False)):
+            weights = own(code)
+            found.append(self.apart(spread, first + last, weights, whole - weights))
         return found
 
 
@@ -198,7 +203,10 @@ class SortedScores:
         scores, weights = self._scores[grouping.order], self._weights[grouping.order]
         spreads = [Spread.of(scores[rows], weights[rows]) for rows in grouping.slices]
         codes = grouping.codes[self.order]
-        own = [self._weight * (codes == code) for code in range(len(spreads))]
+
+        def own(code: int) -> Floats:
+            return self._weight * (codes == code)
+
         return self._steps.of_groups(spreads, own, self._weight, reference)
 
 
@@ -397,7 +405,7 @@ class BinnedScores:
     ) -> list[Distances]:
         """Compare the groups of an attribute with a reference group, or with all other rows."""
         weights = self.weights[own]
-        return self.order.of_groups(spreads, list(weights), weights.sum(axis=0), reference)
+        return self.order.of_groups(spreads, weights.__getitem__, weights.sum(axis=0), reference)
 
     def rankings(self, confidence: float) -> list[Ranking]:
         """Return how well scores separate the classes in every group."""
