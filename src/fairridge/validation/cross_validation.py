@@ -31,10 +31,10 @@ from fairridge.tables import Table, Tabular
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
-from fairridge.validation.moments import StreamedData, moment_folds, uses_moments
 from fairridge.validation.one_fold import Scores, WholeModel, any_fold, chosen_fold, row_fold
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.streamed_folds import StreamedData
 
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
@@ -415,7 +415,5 @@ def _linear_folds(
         return jobs(
             delayed(chosen_fold)(model, training, fold, bounds, decisions) for fold in folds
         )
-    if uses_moments(model, training):
-        return moment_folds(model, training, folds, bounds, decisions)
     whole = WholeModel.of(model, training)
     return jobs(delayed(row_fold)(whole, fold, bounds, decisions) for fold in folds)

@@ -66,18 +66,15 @@ class Decisions:
 
         Times are not decided by.
         """
-        if rows.classes is None:
-            return {} if rows.means is None else self.of_numbers(rows.means[:, 0], rows.mean_weight)
-        decided = cast(ClassFamily, rows.family).likeliest(rows.eta)
-        code = None if self.favorable is None else _code(self.favorable, rows.classes.tolist())
-        return self._compared(decided, rows.weight, len(rows.classes), code, rows.codes)
-
-    def of_numbers(self, predicted: Floats, weight: Floats) -> dict[str, float]:
-        """Compare which numbers lie above the threshold."""
-        if self.threshold is None:
+        if rows.classes is not None:
+            decided = cast(ClassFamily, rows.family).likeliest(rows.eta)
+            code = None if self.favorable is None else _code(self.favorable, rows.classes.tolist())
+            return self._compared(decided, rows.weight, len(rows.classes), code, rows.codes)
+        if rows.means is None or self.threshold is None:
             return {}
+        above = (rows.means[:, 0] > self.threshold).astype(np.intp)
         code = None if self.favorable is None else int(self.favorable.high)
-        return self._compared((predicted > self.threshold).astype(np.intp), weight, 2, code)
+        return self._compared(above, rows.mean_weight, 2, code)
 
     def _compared(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from fairridge._typing import Floats
 from fairridge.data import exposure_of, index_of
 from fairridge.data.pipelines import at_bound, predicted, with_columns_of
-from fairridge.engines import MemoryEngine
+from fairridge.engines import Engine, MemoryEngine, Moments
 from fairridge.estimators._choosing import with_chosen_penalty
 from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._fair_ridge import LinearModel
@@ -27,6 +27,12 @@ from fairridge.search import Problem, Solution, of_parts
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
+from fairridge.validation.moments import (
+    RowsNeededError,
+    divides,
+    moments_without,
+    uses_moments,
+)
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows, scores_of, written
 from fairridge.validation.scored_model import ScoredModel, scored_model
@@ -37,7 +43,7 @@ Scores = dict[str, Any]
 
 @dataclass(frozen=True)
 class WholeModel:
-    """A model of all rows, and what its coefficients are.
+    """A model of all rows, and what helps to fit it to some of them.
 
     Attributes
     ----------
@@ -47,11 +53,14 @@ class WholeModel:
         All rows.
     warm_start : object
         What helps a problem on some of the rows to start; None for closed forms.
+    moments : Moments or None
+        Those of all rows, if moments are enough.
     """
 
     model: LinearModel
     training: Training
     warm_start: Any = None
+    moments: Moments | None = None
 
     @classmethod
     def of(cls, model: LinearModel, training: Training) -> WholeModel:
@@ -59,33 +68,56 @@ class WholeModel:
         if training.unmapped is not None:
             # Features that are fitted to each training set have no coefficients in common.
             return cls(model, training)
+        if uses_moments(model, training):
+            return cls(model, training, moments=training.engine.moments())
         return cls(model, training, model._set_up(training).warm_start())
 
-    def problem(self, train: MemoryEngine) -> Any:
+    def problem(self, train: Engine) -> Any:
         """Set the model up on some rows, and start it."""
         problem: Any = self.model._problem_on(train, self.training.response.on(train))
         if self.warm_start is not None:
             problem.start_from(self.warm_start)
         return problem
 
+    def solved(self, fold: Fold, bounds: Floats) -> SolvedFold:
+        """Fit to the training rows of a fold, from moments if they carry the digits."""
+        # Positions that do not divide the rows (hold-out, custom folds) have no complement.
+        if self.moments is not None and divides(fold, self.training.n_rows):
+            test = self.training.engine_on(fold[1])
+            try:
+                problem = self.problem(moments_without(self.moments, test))
+                return SolvedFold(problem, self.model._solve(problem, bounds), None, test)
+            except RowsNeededError:
+                pass
+        train, test = self.training.fold(*fold)
+        require_response(self.training, train)
+        problem = self.problem(train)
+        return SolvedFold(problem, self.model._solve(problem, bounds), train, test)
+
+
+@dataclass(frozen=True)
+class SolvedFold:
+    """A model for every bound, fitted to the training rows of a fold."""
+
+    problem: Any
+    solutions: list[Solution]
+    train: MemoryEngine | None  # None if moments were enough
+    test: MemoryEngine
+
 
 def row_fold(
     whole: WholeModel, fold: Fold, bounds: Floats, decisions: Decisions | None = None
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows."""
-    model, training = whole.model, whole.training
-    train, test = training.fold(*fold)
-    require_response(training, train)
-    problem = whole.problem(train)
-    solutions = model._solve(problem, bounds)
-    exposure = exposure_of(training.response.family.link, train.offset)
+    model, training, solved = whole.model, whole.training, whole.solved(fold, bounds)
+    problem, solutions, test = solved.problem, solved.solutions, solved.test
     if decisions is not None:
-        decisions = decisions.take(fold[1])
-        decisions = decisions.decided_in(train.response[:, 0], train.weights, exposure)
+        decisions = _decided_in(decisions, training, fold)
     rows = scored_fits(test, training, problem, solutions)
+    trained = None
     # The deviance of a fit has the weights of classes in it, and losses do not.
-    weighted = getattr(problem.family, "class_weights", None) is not None
-    trained = scored_fits(train, training, problem, solutions) if weighted else None
+    if solved.train is not None and getattr(problem.family, "class_weights", None) is not None:
+        trained = scored_fits(solved.train, training, problem, solutions)
     scores, definition = [], model._traits.definition
     measures = _measures(whole)
     for k, (solution, scored) in enumerate(zip(solutions, rows, strict=True)):
@@ -101,6 +133,15 @@ def row_fold(
             accuracy["train_loss"] = evaluate.accuracy(trained[k])["loss"]
         scores.append(fold_scores(problem, solution, test.n_rows, measured, accuracy))
     return scores
+
+
+def _decided_in(decisions: Decisions, training: Training, fold: Fold) -> Decisions:
+    """Return how validation rows are decided, by what the training rows say."""
+    (train, test), engine = fold, cast(MemoryEngine, training.engine)
+    exposure = exposure_of(training.response.family.link, engine.offset)
+    exposure = None if exposure is None else exposure[train]
+    given = engine.response[train, 0], engine.weights[train], exposure
+    return decisions.take(test).decided_in(*given)
 
 
 def scored_fits(

@@ -70,10 +70,10 @@ def measure_folds(whole: WholeModel, bounds: Floats, folds: list[Fold], step: St
     """Measure models on rows that they were not fitted to, every row once."""
     training, measured = whole.training, []
     for fold in folds:
-        train, test = training.fold(*fold)
-        require_response(training, train)
-        problem, solutions = _solve(whole, train, bounds)
-        measured.append(_measured(whole, problem, solutions, test, adjusted=True))
+        with quiet_fits():
+            solved = whole.solved(fold, bounds)
+        there = solved.problem, solved.solutions, solved.test
+        measured.append(_measured(whole, *there, adjusted=True))
         step()
     scores = np.empty((len(bounds), training.n_rows, measured[0][0].shape[2]))
     for (_, test_rows), (of_fold, _) in zip(folds, measured, strict=True):
@@ -159,7 +159,9 @@ def refit(
     for _ in range(count):
         sample = engine_of(_resampled(engine.rows, rng), training.response.family)
         if _can_be_fitted(training, sample):
-            problem, solutions = _solve(whole, sample, np.array([bound]))
+            with quiet_fits():
+                problem = whole.problem(sample)
+                solutions = whole.model._solve(problem, np.array([bound]))
             (rows,) = scored_fits(engine, training, problem, solutions)
             values.append(achieved(definition, solutions[0].fit, engine, rows, adjusted=False))
         step()
@@ -182,15 +184,6 @@ def _resampled(rows: Rows, rng: np.random.Generator) -> Rows:
     drawn = np.flatnonzero(counts)
     weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
     return replace(rows.take(drawn), weight=weight.astype(np.float64))
-
-
-def _solve(
-    whole: WholeModel, engine: MemoryEngine, bounds: Floats
-) -> tuple[Problem, list[Solution]]:
-    """Solve on some of the rows, starting from the solution on all of them."""
-    with quiet_fits():
-        problem = whole.problem(engine)
-        return problem, whole.model._solve(problem, bounds)
 
 
 def rows_of(training: Training) -> MemoryEngine:
