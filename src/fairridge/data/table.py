@@ -676,14 +676,16 @@ def labels(values: Any, n_rows: int, argument: str, rows: Any = slice(None)) -> 
     return vector if vector.dtype.kind != "O" else _one_kind(vector.tolist(), argument)
 
 
-def require_known(truth: NDArray[Any], classes: Sequence[Any]) -> None:
-    """Raise unless labels of rows are classes of the model that these rows are shown to."""
+def known_codes(truth: NDArray[Any], classes: Sequence[Any]) -> NDArray[np.intp]:
+    """Return the codes of labels; raise unless they are classes of the model that sees the rows."""
     strange = [label for label in np.unique(truth).tolist() if label not in classes]
     if strange:
         raise ValueError(
             f"y has the label {strange[0]!r}, which is not a class of the model: these are "
             f"{', '.join(map(repr, classes))}."
         )
+    places = {label: k for k, label in enumerate(classes)}
+    return np.array([places[label] for label in truth.tolist()], dtype=np.intp)
 
 
 def _one_kind(values: list[Any], argument: str) -> NDArray[Any]:

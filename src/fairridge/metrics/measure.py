@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
 from fairridge.arguments import enumerated
 from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
@@ -151,12 +152,21 @@ class Measure:
             return [(rows.scores, rows.weight)]
         means, weight = rows.means, rows.mean_weight
         assert means is not None
-        if not self.among:
-            return [(means, weight)]
-        return [
-            (means[:, [k for k, its in self.among if its == code]], weight * (rows.codes == code))
-            for code in dict.fromkeys(code for _, code in self.among)
-        ]
+        return (
+            among_classes(means, weight, rows.codes, self.among)
+            if self.among
+            else [(means, weight)]
+        )
+
+
+def among_classes(
+    means: Floats, weight: Floats, codes: Integers, among: Sequence[tuple[int, int]]
+) -> list[Judged]:
+    """Return the means that count among the rows of each class, and the weights of these rows."""
+    return [
+        (means[:, [k for k, its in among if its == code]], weight * (codes == code))
+        for code in dict.fromkeys(code for _, code in among)
+    ]
 
 
 def _first_sums(measures: dict[str, Measure], rows: ScoredRows) -> Sums:

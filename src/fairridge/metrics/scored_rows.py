@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Table, exposure_of
-from fairridge.families import Family
+from fairridge.families import Binomial, Family, Gaussian, Multinomial
 from fairridge.families.base import ClassFamily
 from fairridge.metrics.dependence_shares import sensitive_span
 
@@ -129,6 +129,13 @@ class ScoredRows:
         if self.means is not None:
             found["share_of_means"] = self.means, self.mean_weight
         return found
+
+
+def family_of_predictions(classes: NDArray[Any] | None) -> Family:
+    """Return the family whose means are what models of other libraries predict."""
+    if classes is None:
+        return Gaussian()
+    return Binomial() if len(classes) == 2 else Multinomial(len(classes))
 
 
 def predicted_means(family: Family, eta: Floats) -> Floats:

@@ -21,10 +21,13 @@ from fairridge.data import (
 )
 from fairridge.data.classes import labels_by_code
 from fairridge.data.pipelines import predicted, split_pipeline, takes_sensitive
-from fairridge.data.table import labels, require_known
+from fairridge.data.table import known_codes, labels
 from fairridge.exceptions import BoundWarning
+from fairridge.fairness import MeanOdds, MeanOpportunity
 from fairridge.metrics.favorable import find_label
 from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.measure import among_classes
+from fairridge.metrics.scored_rows import family_of_predictions
 from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.metrics.share_interval import Judged, explained_share
 
@@ -103,28 +106,19 @@ class FairnessScorer(BaseEstimator):
             return [(scores, weight)]
         if not is_classifier(estimator) or y is None:
             raise TypeError(f"{self.definition} is about rows of a class: it needs classes as y.")
-        classes = np.asarray(estimator.classes_).tolist()
-        truth = labels(y, len(weight), "y")
-        require_known(truth, classes)
-        if self.definition == "mean-odds":
-            return [(scores, weight * (truth == label)) for label in classes]
-        return [
-            (scores if len(classes) == 2 else scores[:, [classes.index(label)]],
-             weight * (truth == label))
-            for label in self._wanted(estimator, classes)
-        ]  # fmt: skip
-
-    def _wanted(self, estimator: Any, classes: list[Any]) -> list[Any]:
-        """Return the classes that opportunity is about: of more than two all if none is named."""
-        if self.positive is None:
-            return classes if len(classes) > 2 else labels_by_code(estimator).tolist()[-1:]
-        wanted = find_label(self.positive, classes)
-        if wanted is None:
-            raise ValueError(
-                f"positive={self.positive!r} is not a class of the model; the classes are "
-                f"{', '.join(map(repr, classes))}."
-            )
-        return [wanted]
+        classes, positive = labels_by_code(estimator), self.positive
+        codes = known_codes(labels(y, len(weight), "y"), classes.tolist())
+        if positive is not None:
+            positive = find_label(positive, classes.tolist())
+            if positive is None:
+                raise ValueError(
+                    f"positive={self.positive!r} is not a class of the model; the classes are "
+                    f"{', '.join(map(repr, classes.tolist()))}."
+                )
+        of_odds = self.definition == "mean-odds"
+        definition = MeanOdds() if of_odds else MeanOpportunity(positive)
+        among = definition.among(family_of_predictions(classes), classes)
+        return among_classes(scores, weight, codes, among or ())
 
     def _scores(self, estimator: Any, X: Any, S: Any) -> Floats:
         """Return what S may explain: means and probabilities, or linear predictors."""

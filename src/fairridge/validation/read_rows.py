@@ -10,7 +10,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Rows, exposure_of, numeric_vector
-from fairridge.data.table import labels, require_known
+from fairridge.data.table import known_codes, labels
 from fairridge.engines import MemoryEngine
 from fairridge.engines.blocks import dense
 from fairridge.estimators._responses import Inputs, Response, SurvivalTimes
@@ -126,9 +126,7 @@ def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
         values = numeric_vector(y, inputs.n_given, "y", inputs.keep)[:, None]
         return Response(model.family, values, values)
     truth, classes = labels(y, inputs.n_given, "y", inputs.keep), model.classes.tolist()
-    require_known(truth, classes)
-    places = {label: k for k, label in enumerate(classes)}
-    codes = np.array([[float(places[label])] for label in truth.tolist()])
+    codes = known_codes(truth, classes)[:, None].astype(np.float64)
     several = (codes == np.arange(len(classes))).astype(np.float64)
     targets = several if len(classes) > 2 else codes
     return Response(model.family, codes, targets, model.classes)

@@ -28,9 +28,10 @@ from fairridge.data.pipelines import (
 )
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import bounded_measure, bounds_of
-from fairridge.families import Binomial, Family, Gaussian, Multinomial
+from fairridge.families import Family
 from fairridge.families.base import modeled_class
 from fairridge.metrics.measure import Measure
+from fairridge.metrics.scored_rows import family_of_predictions
 from fairridge.search import worst_status
 from fairridge.stacking._stacking import FairStacking
 from fairridge.validation.passed_rows import PassedRows
@@ -93,10 +94,7 @@ class ScoredModel:
         if self.fair:
             known: Family = self.last.family_
             return known
-        if self.classes is None:
-            return Gaussian()
-        k = len(self.classes)
-        return Binomial() if k == 2 else Multinomial(k)
+        return family_of_predictions(self.classes)
 
     @property
     def reads_sensitive(self) -> bool:
