@@ -21,12 +21,11 @@ from fairridge.metrics.comparison import Asked, AuditedColumns, ComparedRows, co
 from fairridge.metrics.groups import Attribute, attribute_values, attributes_of, written_out
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
+    AuditedInput,
     Decided,
     GivenKind,
-    JudgedPredictions,
     Representatives,
     decide,
-    decide_of_times,
     of_times,
     read_predictions,
     vector_of,
@@ -193,19 +192,22 @@ def audit(
             raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
         S = as_table(sensitive_features, argument="sensitive_features")
         warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=S, **weighted)
-        n, keep = S.shape[0], _kept(sample_weight, S.shape[0])
+        n = S.shape[0]
+        keep, weight = _kept(sample_weight, n)
         rows = AuditedInput(
-            read_predictions(y_true, y_pred, survival, n, *keep, exposure),
-            _rows_of(S, keep[0]),
-            None if controls is None else _controls(controls, n, keep[0]),
-            None if linear_predictor is None else _eta(linear_predictor, n, keep[0]),
+            attributes=_rows_of(S, keep),
+            controls=None if controls is None else _controls(controls, n, keep),
+            eta=None if linear_predictor is None else _eta(linear_predictor, n, keep),
+            weight=weight,
+            **read_predictions(y_true, y_pred, survival, exposure, n, keep),
         )
         times = of_times(y_true, survival)
         names = () if rows.controls is None else rows.controls.labels
         data = AuditedData(InMemory(rows), name_of(y_true), times, exposure is not None, names)
-    rules = {"threshold": threshold, "top": top, "favorable": favorable}
-    if not data.of_times:
-        rules |= {"positive": positive, "kind": kind}
+    rules = {
+        "threshold": threshold, "top": top, "favorable": favorable, "positive": positive,
+        "kind": kind,
+    }  # fmt: skip
     asked = partial(
         Asked,
         confidence=float(confidence),
@@ -217,16 +219,6 @@ def audit(
     found = _audited(data, rules, asked, bins, intersections=intersections, learned=learned)
     _warn_of_ranking(found)
     return found
-
-
-@dataclass(frozen=True)
-class AuditedInput:
-    """Rows of positive weight, as an audit reads them."""
-
-    predictions: JudgedPredictions
-    attributes: Table
-    controls: Table | None
-    eta: Floats | None = None  # linear predictors, of shape (n, K)
 
 
 @dataclass(frozen=True)
@@ -256,39 +248,34 @@ def _audited(
     attributes, controls = (attributes_of(seen[name], bins) for name in ("attributes", "controls"))
     backend = batches.rows.attributes.backend if isinstance(batches, InMemory) else None
     columns = AuditedColumns(attributes, intersections, backend)
-    decided = _decided(data, seen, rules)
+    response = None if seen["response"] is None else seen["response"].values
+    predicted = [column.values for column in seen["predicted"].parts.values()]
+    decided = decide(
+        response, predicted, data.name, rates=data.rates, of_times=data.of_times, **rules
+    )
     if isinstance(batches, Streamed):
         batches = batches.in_pieces(columns.width + sum(len(one.column_names) for one in controls))
     every_cell = data.kinds is not None
     batches = batches.map(partial(_compared, columns, controls, decided, every_cell))
-    about = asked(columns, decided)
-    found = compare(batches, about)
+    question = asked(columns, decided)
+    found = compare(batches, question)
     if not (learned and isinstance(batches, InMemory)):
         return found
     outcomes, S = batches.rows.outcomes, batches.rows.known.columns
-    share = learned_share(outcomes.score, S, outcomes.weight, about.confidence)
+    share = learned_share(outcomes.score, S, outcomes.weight, question.confidence)
     return replace(found, learned_share=share)
 
 
 def _first_look(bins: int, kinds: Mapping[str, Kind] | None, rows: AuditedInput) -> Sums:
     """Look at rows for what all of them decide before they are summed."""
-    given, tables = rows.predictions, {"attributes": rows.attributes, "controls": rows.controls}
+    tables = {"attributes": rows.attributes, "controls": rows.controls}
     values = {
-        name: None if table is None else attribute_values(table, given.mean_weight, bins, kinds)
+        name: None if table is None else attribute_values(table, rows.mean_weight, bins, kinds)
         for name, table in tables.items()
     }
-    response = None if given.response is None else Representatives.of(given.response)
-    predicted = Sums(dict(enumerate(map(Representatives.of, given.columns))))
+    response = None if rows.response is None else Representatives.of(rows.response)
+    predicted = Sums(dict(enumerate(map(Representatives.of, rows.columns))))
     return Sums(values | {"response": response, "predicted": predicted})
-
-
-def _decided(data: AuditedData, seen: Sums, rules: dict[str, Any]) -> Decided:
-    """Say how responses and predictions are read."""
-    if data.of_times:
-        return decide_of_times(**rules)
-    response = None if seen["response"] is None else seen["response"].values
-    predicted = [column.values for column in seen["predicted"].parts.values()]
-    return decide(response, predicted, data.name, rates=data.rates, **rules)
 
 
 def _compared(
@@ -301,9 +288,9 @@ def _compared(
     """Group rows and read their predictions."""
     return ComparedRows(
         columns.rows(rows.attributes, every_cell=every_cell),
-        decided.outcomes(rows.predictions),
+        decided.outcomes(rows),
         rows.eta,
-        decided.probabilities(rows.predictions),
+        decided.probabilities(rows),
         None if rows.controls is None else written_out(controls, rows.controls),
     )
 
@@ -356,17 +343,17 @@ class RowReader:
         if roles.exposure is not None:
             column, name = frame.get_column(roles.exposure), f"exposure column {roles.exposure!r}"
             exposure = np.exp(log_exposure(column, n, name, keep))
-        several = predicted.ndim > 1
-        predictions = JudgedPredictions(
+        columns = list(predicted[keep].T)
+        if predicted.ndim == 1:
+            columns = [vector_of(predicted, n, "the prediction", keep)]
+        return AuditedInput(
+            attributes=self._table(frame, roles.sensitive, keep),
+            controls=self._table(frame, self.controls, keep) if self.controls else None,
             response=response,
-            columns=list(predicted[keep].T)
-            if several
-            else [vector_of(predicted, n, "the prediction", keep)],
+            columns=columns,
             weight=np.ones(n) if weight is None else weight,
             exposure=exposure,
         )
-        controls = self._table(frame, self.controls, keep) if self.controls else None
-        return AuditedInput(predictions, self._table(frame, roles.sensitive, keep), controls)
 
     def _table(self, frame: nw.DataFrame[Any], names: Sequence[str], keep: Any) -> Table:
         return _rows_of(as_table(frame.select(*names).to_native()), keep)

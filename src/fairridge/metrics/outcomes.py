@@ -15,6 +15,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_finite, check_option, listed
 from fairridge.data import (
     MAX_LEVELS,
+    Table,
     as_native,
     is_missing,
     log_exposure,
@@ -53,7 +54,7 @@ class Decided:
         """Whether scores rank rows of classes."""
         return self.kind == "classification" and not self.labels
 
-    def outcomes(self, rows: JudgedPredictions) -> Outcomes:
+    def outcomes(self, rows: AuditedInput) -> Outcomes:
         """Read rows: responses, and one predicted number or label for each."""
         score, truth, weight = rows.columns[self.place or 0], rows.response, rows.weight
         if self.kind == "classification":
@@ -76,15 +77,18 @@ class Decided:
             survival=rows.survival,
         )
 
-    def probabilities(self, rows: JudgedPredictions) -> dict[str, Floats]:
+    def probabilities(self, rows: AuditedInput) -> dict[str, Floats]:
         """Return probabilities of more than two classes by label."""
         return dict(zip(self.several, rows.columns, strict=True)) if self.several else {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedPredictions:
-    """Responses and predictions of rows of positive weight, as they came."""
+class AuditedInput:
+    """Rows of positive weight, as an audit reads them: responses and predictions as they came."""
 
+    attributes: Table
+    controls: Table | None = None
+    eta: Floats | None = None  # linear predictors, of shape (n, K)
     response: NDArray[Any] | None  # None of times, too
     columns: Sequence[NDArray[Any]]  # of predictions: one, or the probabilities of each class
     weight: Floats  # ones if none were given
@@ -132,18 +136,18 @@ class Outcomes(Decided):
 
 
 def read_predictions(
-    y_true: Any, y_pred: Any, survival: Any, n_rows: int, keep: Any, weight: Floats, exposure: Any
-) -> JudgedPredictions:
-    """Read what an audit compares, of the rows kept; see `audit`."""
+    y_true: Any, y_pred: Any, survival: Any, exposure: Any, n_rows: int, keep: Any
+) -> dict[str, Any]:
+    """Read what an audit compares, of the rows kept, as fields of `AuditedInput`; see `audit`."""
     columns = [vector_of(column, n_rows, "y_pred", keep) for column in _columns_of(y_pred)]
     if of_times(y_true, survival):
         if survival is not None:
             survival = _predicted_survival(y_true, survival, n_rows, keep)
-        return JudgedPredictions(response=None, columns=columns, weight=weight, survival=survival)
+        return {"response": None, "columns": columns, "survival": survival}
     response = None if y_true is None else vector_of(y_true, n_rows, "y_true", keep)
     if exposure is not None:
         exposure = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
-    return JudgedPredictions(response=response, columns=columns, weight=weight, exposure=exposure)
+    return {"response": response, "columns": columns, "exposure": exposure}
 
 
 def of_times(y_true: Any, survival: Any) -> bool:
@@ -162,13 +166,21 @@ def decide(
     top: Any = None,
     kind: GivenKind | None = None,
     rates: bool = False,
+    of_times: bool = False,
 ) -> Decided:
     """Say how responses and predictions are read; see `audit` for parameters.
 
     `response` and every column that is `predicted` have representatives of all rows, in order.
-    `name` is that of the response, and `rates` says whether rows have exposures.
+    `name` is that of the response, `rates` says whether rows have exposures, and `of_times`
+    whether predictions are log hazard ratios.
     """
-    top, threshold = _one_rule(top, threshold)
+    top, threshold = check_top(top), check_finite("threshold", threshold)
+    if top is not None and threshold is not None:
+        raise two_rules(threshold, top)
+    rule = {"threshold": threshold, "top": top}
+    if of_times:
+        wanted = favorable_outcome(favorable, score="hazard")
+        return Decided(kind="regression", favorable=wanted, of_times=True, **rule)
     if kind is not None:
         check_option("kind", kind, ("regression", "classification", "amounts"))
     place = None
@@ -180,7 +192,6 @@ def decide(
     if rates and known == "classification":
         raise ValueError("exposure is for counts and amounts, not for classes; leave it out.")
     known = "regression" if rates else known or _kind_of(response, score, positive)
-    rule = {"threshold": threshold, "top": top}
     if known == "regression":
         amounts = _amounts(response, score, kind, rates=rates)
         wanted = favorable_outcome(favorable, name)
@@ -201,21 +212,6 @@ def decide(
         place=place,
         several=() if labels or len(predicted) < 3 else tuple(map(str, classes)),
     )
-
-
-def decide_of_times(*, threshold: Any, top: Any, favorable: Any) -> Decided:
-    """Say how log hazard ratios are read."""
-    top, threshold = _one_rule(top, threshold)
-    wanted = favorable_outcome(favorable, score="hazard")
-    return Decided(kind="regression", threshold=threshold, favorable=wanted, top=top, of_times=True)
-
-
-def _one_rule(top: Any, threshold: Any) -> tuple[float | int | None, float | None]:
-    """Return a capacity or a threshold; raise if both are given."""
-    top, threshold = check_top(top), check_finite("threshold", threshold)
-    if top is not None and threshold is not None:
-        raise two_rules(threshold, top)
-    return top, threshold
 
 
 def _amounts(
