@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
-from fairridge.metrics.intervals import effective_size, rate_estimates
+from fairridge.metrics.intervals import effective_size, mean_estimates, rate_estimates
 
 
 class LateModule:
@@ -152,6 +152,14 @@ def rate_interval(hits, weight, confidence):
     """Return a weighted share with Wilson's interval, of Kish's effective number of rows."""
     p = np.average(hits, weights=weight) if len(hits) else np.nan
     return rate_estimates(np.array([p]), np.array([effective_size(weight)]), confidence)[0]
+
+
+def mean_interval(values, weight, confidence):
+    """Return a weighted mean with Student's interval, of Kish's effective number of rows."""
+    mean = np.average(values, weights=weight) if len(values) else np.nan
+    variance = np.average((values - mean) ** 2, weights=weight) if len(values) else np.nan
+    parts = (np.array([each]) for each in (mean, variance, effective_size(weight)))
+    return mean_estimates(*parts, confidence)[0]
 
 
 def r_squared(values, columns, weight=None, given=None):

@@ -161,8 +161,6 @@ def test_proxies_sum_to_all_that_enters_and_all_that_remains(fitted):
     np.testing.assert_allclose(found.entering[:, :-1].sum(axis=1), 1.0, rtol=1e-10)
     np.testing.assert_allclose(found.remaining.sum(axis=1), 1.0, rtol=1e-10)
     assert -1.0 < found.entering[0, -1] < 0.0
-    np.testing.assert_array_equal(found.shares, found.remaining[:, :-1])
-    np.testing.assert_array_equal(found.direct_share, found.remaining[:, -1])
 
 
 def test_without_any_unfairness_everything_is_taken_back(people):

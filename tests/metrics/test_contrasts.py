@@ -20,10 +20,9 @@ from fairridge.metrics.contrasts import (
     ratios,
     smallest_ratio,
 )
-from fairridge.metrics.intervals import mean_interval
 from fairridge.metrics.share_interval import explained_share
 from fairridge.metrics.sorted_scores import ranking
-from tests.zoo import LateModule, rate_interval
+from tests.zoo import LateModule, mean_interval, rate_interval
 
 proportion = LateModule("statsmodels.stats.proportion")
 

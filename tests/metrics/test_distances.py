@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from fairridge.metrics.groups import Grouping
 from fairridge.metrics.sorted_scores import SortedScores
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
@@ -19,8 +20,8 @@ def between(a, b, wa=None, wb=None):
     weight = np.concatenate(
         [np.ones(len(a)) if wa is None else wa, np.ones(len(b)) if wb is None else wb]
     )
-    first = np.arange(len(scores)) < len(a)
-    return SortedScores(scores, weight).between(first, ~first)
+    second = (np.arange(len(scores)) >= len(a)).astype(np.intp)
+    return SortedScores(scores, weight).of_groups(Grouping("", ("a", "b"), second))[0]
 
 
 @given(rows=groups)

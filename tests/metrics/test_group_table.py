@@ -5,8 +5,7 @@ import pytest
 
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.intervals import mean_interval
-from tests.zoo import rate_interval
+from tests.zoo import mean_interval, rate_interval
 
 N = 400
 NAMES = ("counts", "weights", "sizes", "means", "squares")

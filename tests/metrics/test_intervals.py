@@ -8,8 +8,8 @@ from scipy import stats
 
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.intervals import effective_size, mean_interval
-from tests.zoo import LateModule, rate_interval
+from fairridge.metrics.intervals import effective_size
+from tests.zoo import LateModule, mean_interval, rate_interval
 
 proportion = LateModule("statsmodels.stats.proportion")
 

@@ -235,16 +235,6 @@ class Proxies(Tabular):
         """COV(η, S)/VAR(S), of shape (m, q): what all terms sum to."""
         return self.direct + self.differences.sum(axis=1)
 
-    @property
-    def shares(self) -> Floats:
-        """Shares of the predictors in what is left of S in η, of shape (m, k)."""
-        return self.remaining[:, :-1]
-
-    @property
-    def direct_share(self) -> Floats:
-        """Share of the term S(α − Bβ) in what is left of S in η, of shape (m,)."""
-        return self.remaining[:, -1]
-
     def _tables(self) -> list[Table]:
         """Return one row per term, the sensitive attributes themselves last."""
         names, m = (*self.predictors, "(sensitive)"), len(self.labels)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairridge._typing import Booleans, Floats
+from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.sorted_scores import ranking
 
 
 def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float:
@@ -12,14 +14,7 @@ def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float
 
     NaN if all rows are positive, or none is.
     """
-    order = np.argsort(score, kind="stable")
-    ordered = score[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-    of_positive = np.add.reduceat((weight * positive)[order], first)
-    of_negative = np.add.reduceat((weight * ~positive)[order], first)
-    pairs = float(of_positive.sum() * of_negative.sum())
-    below = np.cumsum(of_negative) - 0.5 * of_negative
-    return float(of_positive @ below) / pairs if pairs > 0.0 else float("nan")
+    return ranking(positive, score, weight, CONFIDENCE).auc.value
 
 
 def concordance_index(

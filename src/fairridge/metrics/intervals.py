@@ -101,17 +101,6 @@ def wilson_limits(p: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
-def mean_interval(values: Floats, weight: Floats, confidence: float) -> Estimate:
-    """Weighted mean with Student's interval, mean ± t·s/√n with n the effective number of rows."""
-    n = effective_size(weight)
-    if n == 0.0:
-        return UNDEFINED
-    total = weight.sum()
-    mean = float((weight * values).sum() / total)
-    variance = float((weight * (values - mean) ** 2).sum() / total)
-    return mean_estimates(np.array([mean]), np.array([variance]), np.array([n]), confidence)[0]
-
-
 def mean_estimates(mean: Floats, variance: Floats, n: Floats, confidence: float) -> list[Estimate]:
     """Return means with Student's intervals, from variances (divisor n) and numbers of rows."""
     error = _standard_error(variance, n)

@@ -112,7 +112,7 @@ class ScoreOrder:
         total = first.total + second.total
         if first.total == 0.0 or second.total == 0.0:
             return INCOMPARABLE
-        gap = np.abs(self.between(first.total, second.total, one, other))
+        gap = np.abs(np.cumsum(one) / first.total - np.cumsum(other) / second.total)
         return Distances(
             _ratio(
                 first.mean - second.mean,
@@ -122,10 +122,6 @@ class ScoreOrder:
             float(min((gap * self.jumps).max(), 1.0)),
             float((gap[:-1] * self.steps).sum()),
         )
-
-    def between(self, first: float, second: float, one: Floats, other: Floats) -> Floats:
-        """Return the difference of two distribution functions."""
-        return np.asarray(np.cumsum(one) / first - np.cumsum(other) / second)
 
     def of_groups(
         self,
@@ -188,15 +184,6 @@ class SortedScores:
         jumps = self._steps.jumps
         places[self.order] = np.cumsum(jumps) - jumps
         return places
-
-    def between(self, first: Booleans, second: Booleans) -> Distances:
-        """Compare two groups of rows; NaN if one of them is empty."""
-        one, other = (
-            Spread.of(self._scores[rows], self._weights[rows]) for rows in (first, second)
-        )
-        return self._steps.apart(
-            one, other, *(self._weight * rows[self.order] for rows in (first, second))
-        )
 
     def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""

@@ -84,7 +84,7 @@ def gather_new_rows(
     if model.fair:
         what, n_rows = "Validation", {"New rows": n, "Training rows": model.linear.n_rows_}
         drift, no_drift = drift_of(
-            model.linear, judged.batches.sum(partial(_drift_sums, model.linear))
+            model.linear, judged.batches.sum(partial(drift_sums, model.linear))
         )
         certificate = getattr(model.linear, "certificate_", None)
         known = {"drift": drift, "no_drift": no_drift, "certificate": certificate}
@@ -102,11 +102,6 @@ def gather_new_rows(
         accuracy=_accuracy(model, judged, samples),
         **known,
     )
-
-
-def _drift_sums(linear: Any, read: Read) -> Sums:
-    """Sum the columns of a batch."""
-    return drift_sums(linear, read[0])
 
 
 def _shares(
@@ -339,9 +334,9 @@ NOTHING_KEPT = (
 )
 
 
-def drift_sums(model: Any, inputs: Inputs) -> Sums:
+def drift_sums(model: Any, read: Read) -> Sums:
     """Sum the weights of rows by level, or tenth at fit, of every column; those of batches add."""
-    facts = model._fitted
+    facts, inputs = model._fitted, read[0]
     # Columns as they came are compared, and not what maps make of them.
     given = replace(
         facts.design,

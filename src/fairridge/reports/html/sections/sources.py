@@ -68,7 +68,7 @@ def _predictors(contents: ReportContents, among: str) -> list[Html]:
     }
     # With several classes each has its own shares.
     if len(proxies.labels) == 1:
-        columns["Carries without a bound"] = list(map(percent, proxies.shares[0, shown]))
+        columns["Carries without a bound"] = list(map(percent, proxies.remaining[0, shown]))
     comma = "," if among else ""
     stand_in = f"A predictor that the sensitive attributes explain{among}{comma} can stand in"
     taken_out = " The model takes this part out of every predictor before it fits."
