@@ -1,12 +1,15 @@
 """Give every public name a page of its own when the site is built (a hook of MkDocs).
 
 `docs/api.md` lists the names by task, one `::: name` each. The build makes a page
-`api/NAME.md` of each, and shows a table with links and summaries in its place.
+`api/NAME.md` of each, below the list in the navigation, and shows a table with links and
+summaries in its place.
 """
 
 import inspect
+import json
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_args
 
 PAGE = "api.md"
@@ -30,6 +33,7 @@ def page_of(name: str, options: str) -> str:
     """Return the page of a name."""
     settings = options or "    options:\n"
     return (
+        f"---\ndescription: {json.dumps(summary_of(name), ensure_ascii=False)}\n---\n\n"
         f"# {title(name)}\n\n::: {name}\n{settings}"
         "      heading_level: 2\n      show_root_full_path: true\n"
         f"\n[All public names](../{PAGE})\n"
@@ -68,6 +72,28 @@ def indexed(markdown: str) -> str:
         return "| name | |\n|---|---|\n" + "".join(rows) + "\n"
 
     return RUN.sub(table, markdown + "\n")
+
+
+def with_section(nav: list[Any], page: str, section: list[Any]) -> list[Any]:
+    """Return a navigation with a section in place of a page."""
+    found = []
+    for entry in nav:
+        if isinstance(entry, dict):
+            ((name, inside),) = entry.items()
+            if inside == page:
+                entry = {name: section}
+            elif isinstance(inside, list):
+                entry = {name: with_section(inside, page, section)}
+        found.append(entry)
+    return found
+
+
+def on_config(config: Any) -> Any:
+    """Put the pages into the navigation (called by MkDocs)."""
+    listed = entries(Path(config.docs_dir, PAGE).read_text(encoding="utf-8"))
+    pages = [{title(name): f"api/{title(name)}.md"} for name in listed]
+    config.nav = with_section(config.nav, PAGE, [{"All names": PAGE}, *pages])
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tools.api_pages import with_section
+
 FOLDER = Path(__file__).parents[1] / "examples"
 PAGE = "gallery"
 
@@ -142,6 +144,15 @@ def index_of(examples: list[Example]) -> str:
         + "\n".join(cards)
         + "\n</div>\n"
     )
+
+
+def on_config(config: Any) -> Any:
+    """Put the pages into the navigation (called by MkDocs)."""
+    examples = map(read, scripts())
+    pages = [{one.title.rstrip("."): f"{PAGE}/{one.name}.md"} for one in examples]
+    index = f"{PAGE}/index.md"
+    config.nav = with_section(config.nav, index, [index, *pages])
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from tools.api_pages import with_section
 from tools.external_links import external_links, links_page
 from tools.long_description import for_package_index
 from tools.lowest import EXTRAS, lowest_versions
+from tools.page_descriptions import description_of
 from tools.repository_link import repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,3 +142,33 @@ def test_the_search_index_is_a_script_as_well(tmp_path):
 def test_the_site_links_to_the_repository_that_the_project_names():
     assert repository({"urls": {"Repository": "https://code.example"}}) == "https://code.example"
     assert repository({}) is None
+
+
+def test_a_page_becomes_a_section_of_the_navigation():
+    nav = ["index.md", {"Start": [{"Names": "api.md"}, {"More": "more.md"}]}]
+    assert with_section(nav, "api.md", ["one.md", "two.md"]) == [
+        "index.md",
+        {"Start": [{"Names": ["one.md", "two.md"]}, {"More": "more.md"}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "description"),
+    [
+        (
+            "# A\n\n![x](y.svg)\n\n`f(a, *, b)` is [*the* one](x.md):\n\nMore.",
+            "f(a, *, b) is the one.",
+        ),
+        ("# A\n\n- a list\n\n```python\nx\n```\n\n| a |\n|---|\n\nText. " + "Long " * 40, "Text."),
+        ("# A\n\nOne. Two.\nThree.\n\nFour.", "One. Two. Three."),
+        ("# A\n\n$$x$$\n", None),
+    ],
+)
+def test_pages_are_described_by_their_first_sentences(page, description):
+    assert description_of(page) == description
+
+
+def test_every_page_has_a_description_of_its_own():
+    described = [description_of(page.read_text(encoding="utf-8")) for page in PAGES]
+    assert len(set(described)) == len(PAGES)
+    assert None not in described
