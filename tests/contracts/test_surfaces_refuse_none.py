@@ -29,7 +29,8 @@ def test_reports_of_bounds_per_attribute(new_rows, kind, option):
     settings = {"new_rows": True} if new_rows else INTERVALS
     page = report(case.model, case.X, case.y, **settings, **case.given)
     contents = page.contents
-    texts = [page.summary, page.html] + ([] if new_rows else [page.card])
+    html = page.html.replace("\N{NO-BREAK SPACE}", " ")
+    texts = [page.summary, html] + ([] if new_rows else [page.card])
     for name, r in EACH.items():
         assert all(f"{name} explains at most {100 * r:.2f} %" in text for text in texts)
         value = alone(case, name)
@@ -39,7 +40,7 @@ def test_reports_of_bounds_per_attribute(new_rows, kind, option):
             assert one.found.low < one.found.value < one.found.high
             found = one.found.value
         else:
-            (one,) = [one for one in contents.each if one.attribute == name]
+            (one,) = [one for one in contents.each if one.measure.attributes == (name,)]
             assert one.bounds[contents.chosen] == r
             found = one.achieved[contents.chosen]
             assert f"{100 * found:.2f} % ({name})" in page.summary
