@@ -256,7 +256,7 @@ def test_a_monitor_of_opportunities_needs_the_class(run, folder):
     options = ("monitor", "batch.csv", "--model", "model.json", "--state", "state.json")
     without = run(*options)
     assert without.code == 2
-    assert "pass y once it is known" in without.error
+    assert "Pass y, once it is known" in without.error
     assert not (folder / "state.json").exists()
     result = run(*options, "--response", "outcome", "--weight", "w", "--json")
     assert result.code == 0, result.error

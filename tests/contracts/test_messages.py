@@ -1,6 +1,8 @@
 """What a mistake is answered with: what is wrong, with its value, and one thing to do."""
 
+import ast
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairStackingClassifier
 from fairridge.exceptions import DataWarning
 
@@ -44,6 +47,7 @@ def fitted(people, risk, **options):
     return classifier(**options).fit(people, risk)
 
 
+SOURCES = Path(fairridge.__file__).parent
 DATES = pd.date_range("2020-01-01", periods=200)
 # A call with people and their risk, and what its error says.
 MESSAGES = {
@@ -206,3 +210,19 @@ def test_a_frame_of_one_row_is_predicted(people, risk):
     model = fitted(people, risk)
     row = people.iloc[3].to_frame().T.infer_objects()
     assert model.predict(row) == model.predict(people)[3]
+
+
+def texts_of_messages():
+    """Return the text of every error and warning in the sources, by file and line."""
+    for path in sorted(SOURCES.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            warns = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "warn_user"
+            if warns or isinstance(node, ast.Raise):
+                parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+                yield f"{path.name}:{node.lineno}", "".join(map(str, parts))
+
+
+def test_messages_give_reasons_in_sentences_of_their_own():
+    texts = dict(texts_of_messages())
+    assert len(texts) > 500
+    assert not {where for where, text in texts.items() if re.search("so that|which then is", text)}

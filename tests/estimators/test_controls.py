@@ -272,7 +272,7 @@ def test_nothing_but_controls_leaves_bounds_no_middle(rows, family):
     S, Z, eta = rows
     only = S, Z[:, :2], eta
     fair, free = (fitted(only, family, r, controls=[0, 1]) for r in (0.0, 1.0))
-    with pytest.warns(BoundWarning, match=r"all predictors are controls.*0\.3 means 0"):
+    with pytest.warns(BoundWarning, match=r"All predictors are controls.*0\.3 means 0"):
         between = fitted(only, family, 0.3, controls=[0, 1])
     np.testing.assert_allclose(between.coef_, fair.coef_, rtol=1e-6, atol=1e-9)
     assert free.unfairness_ == pytest.approx(1.0)

@@ -214,7 +214,7 @@ def test_controls_may_be_all_predictors(people):
     assert share(means(model, rows), rows) == pytest.approx(0.01, abs=1e-9)
     # A gaussian model has nothing but S beyond the controls.
     y, D = respond("gaussian", eta), np.column_stack([np.ones(N), dummies(rows, C)])
-    with pytest.warns(BoundWarning, match="all predictors are controls"):
+    with pytest.warns(BoundWarning, match="All predictors are controls"):
         model = fair("gaussian", 0.01).fit(rows, y)
     expected = D @ np.linalg.lstsq(D, y, rcond=None)[0]
     np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-9)

@@ -248,7 +248,7 @@ def test_mean_opportunity_is_watched_among_rows_of_the_class():
     assert not found.alarm
     assert found.n_rows == 20_000
     assert among.update(X[y == "yes"], y=y[y == "yes"]).wealth == found.wealth
-    with pytest.raises(ValueError, match=r"among people of class yes.*pass y once it is known"):
+    with pytest.raises(ValueError, match=r"among people of class yes.*Pass y, once it is known"):
         monitor.update(X)
     with pytest.raises(ValueError, match=r"y has the label 'maybe', which is not a class"):
         monitor.update(X[:2], y=["maybe", "yes"])

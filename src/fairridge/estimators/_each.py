@@ -52,8 +52,8 @@ def columns_of_each(bounds: Mapping[Any, Any], design: Design) -> dict[str, tupl
     """Return the encoded columns of each attribute with a bound."""
     if isinstance(design.sensitive, MappedEncoding):
         raise ValueError(
-            "sensitive_map mixes the attributes, so that none can have a bound of its own; leave "
-            "it out, or give one number as unfairness."
+            "sensitive_map mixes the attributes, and none can have a bound of its own. Leave it "
+            "out, or give one number as unfairness."
         )
     places = design.sensitive.places
     for name in bounds:

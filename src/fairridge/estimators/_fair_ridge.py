@@ -488,8 +488,8 @@ class FairRidge(LinearModel):
             if definition.for_blind is None:
                 raise ValueError(
                     f"definition={definition.name!r} needs S to predict: blind=True takes "
-                    "'statistical-parity', which then is R² of the linear predictor on S, "
-                    "'mean-parity', and for classes 'mean-opportunity' and 'mean-odds'."
+                    "'statistical-parity' (R² of the linear predictor on S), 'mean-parity', and "
+                    "for classes 'mean-opportunity' and 'mean-odds'."
                 )
             definition = definition.for_blind
         if self.controls is None:

@@ -107,9 +107,9 @@ def _warn_of_twins(basis: FairBasis, X: Encoding | MappedEncoding) -> None:
     if twins:
         largest = max(float(inflation[k]) for k in twins)
         warn_user(
-            f"predictor column(s) {listed(X.names[k] for k in twins)} are almost linear "
-            f"combinations of the others (variance inflation factor up to {largest:.3g}), so that "
-            "their coefficients are large and uncertain; leave one of them out, or set a "
+            f"Predictor column(s) {listed(X.names[k] for k in twins)} are almost linear "
+            f"combinations of the others (variance inflation factor up to {largest:.3g}), and "
+            "their coefficients are large and uncertain. Leave one of them out, or set a "
             "predictor_penalty.",
             DataWarning,
         )
@@ -206,7 +206,7 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
         )
     elif _all_or_nothing(solution):
         warn_user(
-            "all predictors are controls, so that S explains all or nothing of what is left: "
+            "All predictors are controls, and S explains all or nothing of what is left: "
             f"unfairness={r:g} means 0, as every bound below 1 does. Leave a predictor out of the "
             "controls, or set unfairness=0 or 1.",
             BoundWarning,
@@ -260,9 +260,8 @@ def _warn_of_unlogged(training: Training) -> None:
         unlikely = logged < given
     if unlikely:
         warn_user(
-            f"the offset has positive values only, from {low:g} to {high:g}, and looks like an "
-            "exposure: an offset is added to the linear predictor, so that means are multiplied "
-            "by its exponential. Pass exposures as exposure=…, or take their logarithm.",
+            f"The offset has positive values only, from {low:g} to {high:g}, and looks like an "
+            "exposure. Pass exposures as exposure=…, or take their logarithm.",
             DataWarning,
         )
 

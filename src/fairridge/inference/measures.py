@@ -241,7 +241,7 @@ def deviance_slopes(
     """
     a, b = without - null, full - null
     if b == 0.0:
-        raise ValueError("the model explains nothing of the response, so that S has no share.")
+        raise ValueError("The model explains nothing of the response: S has no share of that.")
     if measure == "deviance":
         value = (full - without) / b
         slopes = ((1.0 - value) / b, -1.0 / b, value / b)

@@ -433,8 +433,8 @@ class Watched:
         given = given if self.measure.among else replace(given, y=None)
         if self.measure.among and given.y is None:
             raise ValueError(
-                f"this model bounds what S explains among {self.measure.whom}, so that the monitor "
-                "needs to know which rows these are; pass y once it is known."
+                f"This model bounds what S explains among {self.measure.whom}. Pass y, once it is "
+                "known, to say which rows these are."
             )
         if not self.model.fair and given.sensitive_features is None:
             raise ValueError("the monitor of this model needs sensitive_features=…")
