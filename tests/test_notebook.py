@@ -78,7 +78,7 @@ def shown(model, people):
     half = (few[:100], y[:100], few[100:], y[100:])
     rule = MeanGap(0.9, favorable="yes")
     return [
-        (model.summary(), "raw"),
+        (model.summary(), "as you use it"),
         (path, "polyline"),
         (model.inference(X, y), "std err"),
         (fairridge.audit(y, prediction, sensitive_features=X[["sex"]]), "selected"),

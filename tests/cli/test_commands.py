@@ -67,8 +67,10 @@ def test_fit_prints_what_it_guessed_and_found(run, people_csv):
     ]
     assert "region[" in shown.out
     shown = re.sub(" +", " ", shown.out)
-    assert "Achieved: 0.05" in shown
-    assert "Share of scores explained by S: 0.05" in shown
+    assert "S explains of the predictions 5.00 % 5.00 %" in shown
+    everything = re.sub(" +", " ", run("fit", "people.csv", *ROLES, "--all").out)
+    assert "Achieved: 0.05" in everything
+    assert "Share of scores explained by S: 0.05" in everything
 
 
 def test_fit_tells_the_same_three_numbers_of_every_model(run, people_csv):
@@ -475,7 +477,7 @@ def test_the_modeled_class_is_chosen_and_named(run):
     facts = json.loads(run(*base, "--positive", "BAD", "--out", "m.json", "--json").out)
     assert facts["classes"] == ["BAD", "GOOD"]
     assert facts["positive"] == "BAD"
-    assert "Probability of" in run(*base).out
+    assert "FairRidgeClassifier: GOOD, not BAD" in run(*base).out
     run("predict", "credit.csv", "--model", "m.json", "--out", "scores.csv")
     scores = pd.read_csv("scores.csv")
     bad = scores.groupby("Credit_risk")["probability_BAD"].mean()

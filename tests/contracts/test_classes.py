@@ -99,7 +99,7 @@ def test_coefficients_are_those_of_the_modeled_class(model, data, labels, positi
     of_class = found.classes_.tolist().index(found.positive_)
     same(found.predict_proba(X)[:, of_class], other.predict_proba(X)[:, 1])
     no, yes = labels if found.positive_ == labels[1] else labels[::-1]
-    assert dict(found.summary().facts)["Probability of"] == f"{yes}, not {no}"
+    assert dict(found.summary(details=True).facts)["Probability of"] == f"{yes}, not {no}"
     same(found.inference(X, y).estimate, other.inference(X, indicator).estimate)
 
 

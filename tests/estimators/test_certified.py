@@ -58,7 +58,7 @@ def classifier(**options):
 def test_a_summary_names_each_coefficient_once(rows, options):
     X, y, _ = rows
     model = regressor(**options).fit(X, y)
-    lines = str(model.summary()).splitlines()
+    lines = str(model.summary(details=True)).splitlines()
     for name in model.coef_names_:
         assert sum(line.startswith(name) for line in lines) == 1
 
@@ -130,7 +130,7 @@ def test_a_bound_that_is_not_certified_gives_the_fit_at_zero_and_says_so(rows):
     assert found.upper > 0.02
     assert found.rows_needed > 150
     assert model.unfairness_ == pytest.approx(0.0, abs=1e-12)
-    assert "not granted" in str(model.summary())
+    assert "not granted" in str(model.summary(details=True))
 
 
 def test_an_inactive_bound_is_certified_by_what_the_model_reaches(rows):
@@ -273,7 +273,7 @@ def test_certificates_are_saved_and_told(rows, tmp_path):
     again = load(tmp_path / "model.json")
     assert again.certificate_ == model.certificate_
     assert again.get_params()["confidence"] == 0.95
-    text = str(again.summary())
+    text = str(again.summary(details=True))
     assert "Certificate (0.95):" in text
     assert f"{model.certificate_.price:.4f} of D²" in text
     assert f"{model.certificate_.training_bound:.6g}" in text

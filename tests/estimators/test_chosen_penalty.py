@@ -45,8 +45,8 @@ def test_it_is_a_fit_with_the_number_that_is_chosen(people):
     assert model.predictor_penalty == "cv"
     assert same.predictor_penalty_ == same.predictor_penalty
     assert np.isclose(_grid(X, 25), model.predictor_penalty_).sum() == 1
-    assert "by cross-validation" in str(model.summary())
-    assert "by cross-validation" not in str(same.summary())
+    assert "by cross-validation" in str(model.summary(details=True))
+    assert "by cross-validation" not in str(same.summary(details=True))
 
 
 @pytest.mark.slow

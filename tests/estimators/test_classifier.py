@@ -359,7 +359,7 @@ def test_frames_with_categories_are_encoded(three):
 def test_the_summary_has_rows_for_every_class(data):
     Z, y = data
     model = fair(0.1).fit(Z, WORDS[y])
-    frame, text = model.summary().to_frame(), str(model.summary())
+    frame, text = model.summary(details=True).to_frame(), str(model.summary(details=True))
     classes = len(model.classes_) if len(model.classes_) > 2 else 1
     assert len(frame) == 6 * classes
     assert ("multinomial" if classes > 1 else "binomial") in text

@@ -133,7 +133,7 @@ def test_what_the_controls_cover_up_is_reported(rows, family):
     assert parts["r_squared_unconditional"] == pytest.approx(whole, abs=1e-9)
     of_controls = [1.0 - left(c, S).var() / c.var() for c in Z[:, CONTROLS].T]
     assert parts["controls_explained_by_sensitive"] == pytest.approx(np.mean(of_controls))
-    text = str(model.summary())
+    text = str(model.summary(details=True))
     assert re.search(r"Definition: +statistical-parity\b", text)
     assert re.search(r"Given: +\S", text)
     assert "Without controls" in text

@@ -188,11 +188,11 @@ def test_scikit_learn_routes_exposures(claims):
 
 def test_summaries_say_what_an_offset_is(claims):
     X, y, e, _ = claims
-    assert "means are rates" in str(fair().fit(X, y, exposure=e).summary())
-    assert "means are rates" in str(fair().fit(X, y, offset=np.log(e)).summary())
+    assert "means are rates" in str(fair().fit(X, y, exposure=e).summary(details=True))
+    assert "means are rates" in str(fair().fit(X, y, offset=np.log(e)).summary(details=True))
     other = FairRidgeClassifier(sensitive="s").fit(X, y > 0, offset=np.log(e))
-    assert "a part of scores" in str(other.summary())
-    assert "Exposure" not in str(fair().fit(X, y).summary())
+    assert "a part of scores" in str(other.summary(details=True))
+    assert "Exposure" not in str(fair().fit(X, y).summary(details=True))
 
 
 def test_exposures_of_arrays_of_other_libraries(claims):

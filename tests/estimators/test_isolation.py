@@ -285,7 +285,7 @@ def test_a_bound_that_levels_void_is_separated(reason):
     assert len(found) == 1
     assert "job[z]" in str(found[0].message)
     assert (model.status_, model.converged_, model.isolated_) == ("separated", False, {})
-    assert "separated" in str(model.summary())
+    assert "separated" in str(model.summary(details=True))
 
 
 def test_levels_are_refused_by_name():
@@ -367,7 +367,9 @@ def test_offsets_are_part_of_the_expected_events():
 def test_the_summary_names_levels_and_rows():
     frame, eta, rare = make("z")
     text = str(
-        FairRidgeClassifier(sensitive="s").fit(frame, respond("binomial", eta, rare)).summary()
+        FairRidgeClassifier(sensitive="s")
+        .fit(frame, respond("binomial", eta, rare))
+        .summary(details=True)
     )
     assert "Isolated rows" in text
     assert "'job[z]'" in text
@@ -383,7 +385,7 @@ def test_the_value_with_isolated_rows_is_said(definition):
     if definition == "mean-parity":
         r = np.corrcoef(frame["s"], model.predict_proba(frame)[:, 1])[0, 1]
         assert value == pytest.approx(r**2, rel=1e-9)
-    assert "With isolated rows" in str(model.summary())
+    assert "With isolated rows" in str(model.summary(details=True))
 
 
 @pytest.mark.parametrize("kind", ["binomial", "poisson"])

@@ -29,7 +29,7 @@ def test_a_bound_is_one_number_from_zero_to_one(numbers, unfairness):
 def test_a_bound_may_have_any_numeric_type(numbers, unfairness):
     model = FairRidgeRegressor(unfairness, sensitive=[0, 1]).fit(numbers.Z, numbers.y)
     assert model.unfairness_ == pytest.approx(0.25, abs=1e-10)
-    assert "0.25" in str(model.summary())
+    assert "0.25" in str(model.summary(details=True))
 
 
 @pytest.mark.parametrize(("unfairness", "status"), [(0, "converged"), (1, "inactive")])

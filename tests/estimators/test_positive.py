@@ -58,7 +58,7 @@ def test_rows_in_files_have_the_same_order(credit, tmp_path):
 def test_everything_that_is_written_names_the_class(credit, tmp_path):
     X, y = credit
     model = FairRidgeClassifier(0.05, sensitive="sex", positive="BAD").fit(X, y)
-    assert dict(model.summary().facts)["Probability of"] == "BAD, not GOOD"
+    assert dict(model.summary(details=True).facts)["Probability of"] == "BAD, not GOOD"
     assert 'AS "probability_BAD"' in to_sql(model)
     properties = {p.key: json.loads(p.value) for p in to_onnx(model).metadata_props}
     assert properties == {"classes": ["BAD", "GOOD"], "positive": "BAD"}

@@ -75,7 +75,7 @@ def said(model, folder):
     return {
         "predict": model.predict(FRAME),
         "score": model.score(FRAME, Y),
-        "summary": str(model.summary()),
+        "summary": str(model.summary(details=True)),
         "notebook": model._repr_html_().partition("</table>")[0],
         "standard errors": inference.standard_errors,
         "population": inference.population_unfairness().upper,
@@ -111,10 +111,14 @@ def test_no_reader_of_a_fit_sees_a_parameter_that_is_set_later(name, expected, t
 )
 def test_a_fit_with_other_settings_keeps_them(before, after):
     model = fitted(**before)
-    summary, means, inference = str(model.summary()), model.predict(FRAME), model.inference
+    summary, means, inference = (
+        str(model.summary(details=True)),
+        model.predict(FRAME),
+        model.inference,
+    )
     errors = inference(FRAME, Y).standard_errors
     model.set_params(**after)
-    assert str(model.summary()) == summary
+    assert str(model.summary(details=True)) == summary
     np.testing.assert_array_equal(model.predict(FRAME), means)
     np.testing.assert_array_equal(inference(FRAME, Y).standard_errors, errors)
 
@@ -123,7 +127,7 @@ def test_a_parameter_that_is_changed_in_place_is_not_seen_either():
     bounds = {"sex": 0.03}
     model = fitted(unfairness=bounds, definition="mean-parity")
     bounds["sex"] = 0.7
-    assert "sex ≤ 0.03" in str(model.summary())
+    assert "sex ≤ 0.03" in str(model.summary(details=True))
     assert model._fitted.bound == {"sex": 0.03}
 
 
@@ -131,7 +135,7 @@ def test_a_new_fit_has_the_new_parameters():
     model = fitted().set_params(unfairness=0.5, blind=True).fit(FRAME, Y)
     other = fitted(unfairness=0.5, blind=True)
     np.testing.assert_array_equal(model.predict(FRAME), other.predict(FRAME))
-    assert str(model.summary()) == str(other.summary())
+    assert str(model.summary(details=True)) == str(other.summary(details=True))
     assert not hasattr(clone(model), "_settings")
 
 
@@ -139,8 +143,8 @@ def test_a_loaded_model_keeps_its_fit_too(tmp_path):
     fairridge.save(fitted().set_params(unfairness=0.9), tmp_path / "model.json")
     model = fairridge.load(tmp_path / "model.json")
     assert model.unfairness == 0.05
-    summary = str(model.summary())
-    assert str(model.set_params(unfairness=0.9, blind=True).summary()) == summary
+    summary = str(model.summary(details=True))
+    assert str(model.set_params(unfairness=0.9, blind=True).summary(details=True)) == summary
     assert Monitor(model).unfairness == 0.05
     np.testing.assert_array_equal(model.predict(FRAME), fitted().predict(FRAME))
 
@@ -193,9 +197,9 @@ def test_models_of_comparison_keep_their_fit(model, after):
 def test_classes_and_links_stay():
     hired = np.median(Y) < Y
     model = FairRidgeClassifier(0.05, sensitive=["sex"], link="cloglog").fit(FRAME, hired)
-    summary, probabilities = str(model.summary()), model.predict_proba(FRAME)
+    summary, probabilities = str(model.summary(details=True)), model.predict_proba(FRAME)
     errors = model.inference(FRAME, hired).standard_errors
     model.set_params(link="probit", positive=False, class_weight="balanced")
-    assert str(model.summary()) == summary
+    assert str(model.summary(details=True)) == summary
     np.testing.assert_array_equal(model.predict_proba(FRAME), probabilities)
     np.testing.assert_array_equal(model.inference(FRAME, hired).standard_errors, errors)

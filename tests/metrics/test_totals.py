@@ -38,7 +38,7 @@ def test_ratios_are_those_of_an_audit() -> None:
         wanted = expected[name]
         assert list(found.values()) == pytest.approx([wanted.value, wanted.low, wanted.high])
     assert model.total_ratios_["all rows"]["ratio"] == pytest.approx(1.0, abs=1e-10)
-    text = str(model.summary())
+    text = str(model.summary(details=True))
     assert "Total predicted over total observed" in text
     assert "s: b 0." in text
 
@@ -71,7 +71,7 @@ def test_least_squares_keeps_no_totals() -> None:
     X, y, _ = people(100)
     model = FairRidgeRegressor(0.02, sensitive=["s", "age"]).fit(X, y.astype(float))
     assert model.total_ratios_ == {}
-    assert "Total predicted" not in str(model.summary())
+    assert "Total predicted" not in str(model.summary(details=True))
 
 
 def test_summaries_show_the_groups_that_are_farthest_off() -> None:

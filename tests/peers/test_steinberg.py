@@ -258,7 +258,7 @@ def test_information_is_told_by_attribute(workers):
         codes = np.unique(frame[name], return_inverse=True)[1]
         expected = mutual_information(predicted, codes, np.ones(len(frame))).value
         assert value == pytest.approx(expected, rel=1e-8)
-        assert f"MI {name}:" in str(model.summary())
+        assert f"MI {name}:" in str(model.summary(details=True))
     assert list(model.mutual_information_) == SENSITIVE
 
 
@@ -377,6 +377,8 @@ def test_bad_penalties_are_named(workers):
 
 
 def test_the_summary_shows_a_given_penalty(workers):
-    text = str(SteinbergRegressor(sensitive=SENSITIVE, gamma=25.0).fit(*workers).summary())
+    text = str(
+        SteinbergRegressor(sensitive=SENSITIVE, gamma=25.0).fit(*workers).summary(details=True)
+    )
     assert " 25" in next(line for line in text.splitlines() if "γ:" in line)
     assert "none" in next(line for line in text.splitlines() if "Bound r:" in line)

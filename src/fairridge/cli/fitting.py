@@ -132,9 +132,9 @@ def _read(
 
 def _show_model(model: Any, everything: bool) -> None:
     """Print facts and coefficients; many only if everything is wanted."""
-    summary = model.summary()
-    (whole,) = summary._tables()
-    show(replace(whole, brief=not everything).text())
+    summary = model.summary(details=everything)
+    tables = summary._tables()
+    show("\n\n".join(replace(table, brief=not everything).text() for table in tables))
     if len(summary.coefficients) > SHOWN_ROWS and not everything:
         say("--all shows all coefficients.", style="dim")
 

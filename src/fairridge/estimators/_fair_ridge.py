@@ -279,9 +279,15 @@ class LinearModel(BaseEstimator):
         self._warn_of_solutions(problem, solutions, training)
         return path_of(model, training, problem, solutions)
 
-    def summary(self) -> Summary:
-        """Return coefficients, fit and fairness as an object that prints itself."""
-        return summarize(self, self._facts())
+    def summary(self, *, details: bool = False) -> Summary:
+        """Return fairness, fit and coefficients as an object that prints itself.
+
+        Parameters
+        ----------
+        details : bool, default=False
+            Whether to print every number that is known of the fit.
+        """
+        return summarize(self, self._facts() if details else {})
 
     def _check_parameters(self) -> None:
         """Refuse what cannot be fitted to any rows."""

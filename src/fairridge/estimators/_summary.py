@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from fairridge.arguments import listed
 from fairridge.data.classes import labels_by_code
@@ -18,6 +19,7 @@ from fairridge.estimators._model import (
     bound_text,
     bounded_measure,
 )
+from fairridge.estimators._reached import fairness_reached, fit_reached, scoring_text
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.measure import control_names
 from fairridge.metrics.training_groups import DIFFERENCES, EVERYONE
@@ -37,14 +39,17 @@ SHARES = {
     "mean_variance": "Variance of means",
     "all_rows": "With isolated rows",
 }
-WITH_S = "coef: on S and on the predictors decorrelated from S. raw coef: on the columns as given."
-WITHOUT_S = "The model does not use S to predict. coef, raw coef: on the columns as given."
-EXPLAINS = "S explains: share of a predictor's variance that the sensitive attributes explain."
-COR = "COR: correlation of predictions with S."
-SMD = (
-    " SMD: difference of means between a level of S and all other rows, in standard deviations "
-    "within the two."
+WITH_S = (
+    "in the model: effects after what S explains is taken out of the other columns; the limit "
+    "acts on these. as you use it: coefficients of the columns as given; those of S also correct "
+    "for what the others reveal of S."
 )
+EXPLAINS = "S explains: share of a predictor's variance that the sensitive attributes explain."
+DIFFERENCE = (
+    "Difference of a level: of its mean prediction from that of all other rows, in standard "
+    "deviations within the two."
+)
+IMPACT = "Impact ratio: lowest share of a group that is given the class, over the highest."
 
 
 def summarize(model: Any, facts: dict[str, str]) -> Summary:
@@ -55,25 +60,28 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     model : LinearModel
         A fitted model.
     facts : dict of str to str
-        What stands above the table of coefficients.
+        Every detail, above the table of coefficients; empty for a short summary.
     """
+    check_is_fitted(model)
     labels = getattr(model, "classes_", None) if np.ndim(model.alpha_) == 2 else None
     rows = [
         row
         for k in range(1 if labels is None else len(labels))
         for row in _coefficient_rows(model, k, "" if labels is None else f" → {labels[k]}")
     ]
-    first = _columns_text(model)
-    # Groups of few people have no means to compare.
-    compared = SMD if DIFFERENCES["standardized_mean_difference"] in facts else ""
     isolated = list(getattr(model, "isolated_", {}))
-    bounds = [f"Bound: {said}" for said in bound_sentences(model)]
-    notes = [*bounds, first, EXPLAINS, COR + compared]
-    if hasattr(model, "classes_"):
-        notes.append(
-            "Impact ratio: lowest share of a group that is given the class, over the highest."
-        )
-    notes += totals_text(getattr(model, "total_ratios_", {}))
+    notes = [f"Bound: {said}" for said in bound_sentences(model)]
+    notes += [*_columns_text(model), EXPLAINS]
+    ratios = getattr(model, "total_ratios_", {})
+    if facts:
+        # Groups of few people have no means to compare.
+        if DIFFERENCES["standardized_mean_difference"] in facts:
+            notes.append(DIFFERENCE)
+        notes += [IMPACT] if hasattr(model, "classes_") else []
+        notes += totals_text(ratios)
+    else:
+        notes += farthest_text(ratios)
+    notes.append(scoring_text(model))
     flips = flips_text(getattr(model, "sign_flips_", {}))
     notes += [flips] if flips else []
     notes += _rare_bases(model._design.predictors.inner)
@@ -91,18 +99,50 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
             "Merge rare levels (min_frequency), or set a predictor_penalty."
         )
     return Summary(
-        type(model).__name__, tuple(facts.items()), tuple(rows), tuple(notes), model._backend
+        _title(model),
+        tuple(facts.items()),
+        tuple(rows),
+        tuple(notes),
+        model._backend,
+        fairness_reached(model),
+        fit_reached(model),
     )
 
 
-def _columns_text(model: Any) -> str:
-    """Say what the two columns of coefficients are."""
+def _title(model: Any) -> str:
+    """Say what is modeled, of how many rows, and which columns are S."""
+    measure, modeled = bounded_measure(model), _modeled_class(model)
+    what = next(iter(modeled.values()), f"{model.family_.name} family")
+    given = f", given {listed(measure.given, write=str)}" if measure.given else ""
+    return (
+        f"{type(model).__name__}: {what}, {model.n_rows_:,} rows\n"
+        f"S = {listed(measure.attributes, write=str)}{given}"
+    )
+
+
+def _columns_text(model: Any) -> list[str]:
+    """Say what the two columns of coefficients are; nothing if there is one."""
     if not model._fitted.traits.needs_sensitive:
-        return WITHOUT_S
+        return []
     design, settings = model._fitted.design, model._fitted.settings
     controls = control_names(design, getattr(settings, "controls", None))
     through = f" Those of S have in them what S explains through {listed(controls, write=str)}."
-    return WITH_S + (through if controls else "")
+    return [WITH_S + (through if controls else "")]
+
+
+def farthest_text(ratios: dict[str, dict[str, float]]) -> list[str]:
+    """Name the group whose predictions are farthest too high or too low, if any is known."""
+    groups = [name for name in ratios if not name.startswith(EVERYONE)]
+    if not groups:
+        return []
+    name = max(groups, key=lambda group: abs(np.log(ratios[group]["ratio"])))
+    ratio, low, high = (ratios[name][key] for key in ("ratio", "low", "high"))
+    way = "low" if ratio < 1.0 else "high"
+    return [
+        f"Farthest off is {name}: predictions are {100.0 * abs(ratio - 1.0):.0f} % too {way} "
+        f"in total (predicted over observed {ratio:.2f}, {low:.2f} to {high:.2f}). All groups: "
+        "total_ratios_."
+    ]
 
 
 def totals_text(ratios: dict[str, dict[str, float]]) -> list[str]:

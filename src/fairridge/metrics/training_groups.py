@@ -35,8 +35,8 @@ from fairridge.metrics.intervals import CONFIDENCE
 
 # What the numbers are called wherever they are shown; ratios have a class behind them.
 DIFFERENCES = {
-    "max_correlation": "Largest |COR| with S",
-    "standardized_mean_difference": "Largest SMD of a level",
+    "max_correlation": "Largest correlation with S",
+    "standardized_mean_difference": "Largest difference of a level",
     "lowest_group_mean": "Lowest mean of a level",
     "highest_group_mean": "Highest mean of a level",
     "adverse_impact_ratio": "Impact ratio",

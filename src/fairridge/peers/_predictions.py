@@ -188,8 +188,8 @@ class PredictionModel(BaseEstimator):
             (),
             notes,
             self._backend,
-            tuple(self.groups_),
-            self._group_columns,
+            groups=tuple(self.groups_),
+            columns=self._group_columns,
         )
 
     def _read(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fairridge.tables import Column, Table, Tabular
@@ -41,6 +41,25 @@ class CoefficientRow:
     inflation: float = float("nan")
 
 
+@dataclass(frozen=True)
+class Reached:
+    """What a model reached.
+
+    Attributes
+    ----------
+    what : str
+        What was measured in the training rows, in words.
+    limit : str
+        Its bound; "" if it has none.
+    value : str
+        What was reached.
+    """
+
+    what: str
+    limit: str
+    value: str
+
+
 @dataclass(frozen=True, repr=False)
 class Summary(Tabular):
     """What a model is and how fair it is; print it, or take the table with `to_frame`.
@@ -48,9 +67,9 @@ class Summary(Tabular):
     Attributes
     ----------
     title : str
-        The model's name.
+        The model's name, and what it models.
     facts : tuple of (str, str)
-        Label and value, in reading order.
+        Label and value of every detail, in reading order; empty without details.
     coefficients : tuple of CoefficientRow
         The table.
     notes : tuple of str
@@ -64,9 +83,24 @@ class Summary(Tabular):
     coefficients: tuple[CoefficientRow, ...]
     notes: tuple[str, ...]
     backend: Any = None
+    fairness: tuple[Reached, ...] = ()
+    fit: tuple[Reached, ...] = ()
 
     def _tables(self) -> list[Table]:
-        return [Table(self.title, self._columns(), self.facts, self.notes, self.backend)]
+        """Return what is bounded and reached, the fit, and coefficients, which frames have."""
+        reached = [
+            _reached("Fairness in the training rows", self.fairness),
+            _reached("Fit", self.fit),
+        ]
+        first = [table for table in reached if table.columns]
+        if not first:
+            return [Table(self.title, self._columns(), self.facts, self.notes, self.backend)]
+        first[0] = replace(first[0], title=self.title)
+        return [*first, Table("", self._columns(), self.facts, self.notes, self.backend)]
+
+    def to_frame(self) -> Any:
+        """Return the coefficients as a frame."""
+        return self._tables()[-1].frame()
 
     def _columns(self) -> dict[str, Column]:
         """Return the coefficients; large variance inflation is a remark beside them."""
@@ -75,12 +109,14 @@ class Summary(Tabular):
             for each in fields(CoefficientRow)
         }
         inflation = read["inflation"]
+        # A model of the columns as given has one coefficient for each.
+        one_head = None if read["coefficient"] == read["raw"] else "in the model"
         remarks = [f"{value:.3g}" if value >= INFLATION_REMARK else "" for value in inflation]
         return {
             "term": Column(read["term"], ""),
             "role": Column(read["role"], "role"),
-            "coefficient": Column(read["coefficient"], "coef", digits=5),
-            "raw": Column(read["raw"], "raw coef", digits=5),
+            "coefficient": Column(read["coefficient"], one_head, digits=5),
+            "raw": Column(read["raw"], "as you use it", digits=5),
             "explained_by_sensitive": Column(read["explained"], "S explains", ".1%"),
             "variance_inflation": Column(inflation, "VIF", texts=remarks),
         }
@@ -107,3 +143,16 @@ class GroupSummary(Summary):
             name: Column(list(values), name.replace("_", " "), digits=5)
             for name, values in self.columns.items()
         }
+
+
+def _reached(head: str, lines: Sequence[Reached]) -> Table:
+    """Return the table of what was reached; without columns if there is nothing to say."""
+    if not lines:
+        return Table()
+    return Table(
+        columns={
+            "what": Column([line.what for line in lines], head),
+            "limit": Column([line.limit for line in lines], "limit"),
+            "reached": Column([line.value for line in lines], "reached"),
+        }
+    )

@@ -448,13 +448,23 @@ class FairStacking(BaseEstimator):
         inputs = self._predicting(X, sensitive_features, exposure)
         return float(self.layer_.score(**inputs, y=y, sample_weight=sample_weight))
 
-    def summary(self) -> Summary:
-        """Return the summary of the layer, as an object that prints itself."""
+    def summary(self, *, details: bool = False) -> Summary:
+        """Return the summary of the layer, as an object that prints itself.
+
+        Parameters
+        ----------
+        details : bool, default=False
+            Whether to print every number that is known of the fit.
+        """
         check_is_fitted(self)
-        layer, notes = self.layer_.summary(), ["Coefficients are those of the layer."]
+        layer, notes = (
+            self.layer_.summary(details=details),
+            ["Coefficients are those of the layer."],
+        )
         if self.certificate_ is not None:
             notes.append(self._certified_with())
-        return replace(layer, title=type(self).__name__, notes=(*layer.notes, *notes))
+        title = layer.title.replace(type(self.layer_).__name__, type(self).__name__)
+        return replace(layer, title=title, notes=(*layer.notes, *notes))
 
     def _certified_with(self) -> str:
         """Say which rows the certified features were learned on."""
