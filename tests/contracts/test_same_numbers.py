@@ -92,7 +92,7 @@ def test_fitted_attributes(kind, definition, option, weights):
 @every_model
 def test_summaries_say_what_is_bounded(kind, definition, option, weights):
     case = seen(kind, definition, option, weights)
-    text = " ".join(str(case.whole.summary()).split())
+    text = " ".join(str(case.whole.summary(details=True)).split())
     measure = bounded_measure(case.model)
     names = ["sex", "age", "sex × age"] if option == "crossed" else ATTRIBUTES
     assert measure.attributes == tuple(names)

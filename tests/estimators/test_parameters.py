@@ -160,6 +160,11 @@ def test_flags_are_true_or_false(numbers, value):
         scorecard(label, rounded=value)
     with pytest.raises(ValueError, match="sensitive="):
         reasons(model, numbers.Z, sensitive=value)
+
+
+@pytest.mark.parametrize("value", ["yes", 1])
+def test_progress_is_shown_or_not_or_after_a_moment(numbers, value):
+    model = FairRidgeRegressor(sensitive=[0])
     with pytest.raises(ValueError, match="progress="):
         cross_validate(model, numbers.Z, numbers.y, unfairness=[0.1], cv=2, progress=value)
 

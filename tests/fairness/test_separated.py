@@ -76,7 +76,7 @@ def test_an_attribute_that_separates_is_compared_as_the_ridge_holds_it(family, p
 @pytest.mark.parametrize("family", FAMILIES)
 def test_bounds_of_nothing_and_of_everything(family):
     s, x, level, y = problem(family)
-    with pytest.warns(DataWarning, match=r"column\(s\) 's1' separate") as record:
+    with pytest.warns(DataWarning, match=r"Column\(s\) 's1' separate") as record:
         free = fitted(family, 1.0, [s, level], [x], y)
     assert len(record) == 1
     assert (free.status_, free.unfairness_) == ("inactive", 1.0)

@@ -286,6 +286,11 @@ class LinearModel(BaseEstimator):
         ----------
         details : bool, default=False
             Whether to print every number that is known of the fit.
+
+        Returns
+        -------
+        Summary
+            Prints itself; `to_frame` has the coefficients.
         """
         return summarize(self, self._facts() if details else {})
 

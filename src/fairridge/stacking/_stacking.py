@@ -455,6 +455,11 @@ class FairStacking(BaseEstimator):
         ----------
         details : bool, default=False
             Whether to print every number that is known of the fit.
+
+        Returns
+        -------
+        Summary
+            Prints itself; `to_frame` has the coefficients.
         """
         check_is_fitted(self)
         layer, notes = (

@@ -167,7 +167,7 @@ def cross_validate(
     offset: VectorLike | None = None,
     exposure: VectorLike | None = None,
     threshold: float | None = None,
-    progress: bool = False,
+    progress: bool | None = False,
 ) -> CrossValidation:
     """Cross-validate fair models for several bounds, on the same folds.
 
@@ -205,8 +205,9 @@ def cross_validate(
     threshold : float, optional
         What predicted numbers (of models with an exposure: rates) are compared with
         to decide.
-    progress : bool, default=False
-        Whether to show a progress bar (needs tqdm).
+    progress : bool or None, default=False
+        Whether to show a progress bar (needs tqdm). With None there is one on terminals after two
+        seconds, if tqdm is installed.
 
     Returns
     -------
