@@ -50,7 +50,8 @@ from fairridge.data.table import (
 from fairridge.data.text_style import is_date
 from fairridge.exceptions import DataWarning
 
-# Levels of a column beyond which it is a key, an amount or a date rather than a category.
+# Levels of a column beyond which it is a key, an amount or a date rather than a category, and which
+# batches are summed by at most.
 MAX_LEVELS = 1000
 # So few levels are categories even if every row has its own.
 MIN_ALLOWED_LEVELS = 10

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats, Integers
 from fairridge.data import Design, Encoding, Indicators, Levels, Piece, Table
 from fairridge.data.columns import MISSING, CategoricalColumn
+from fairridge.data.design import MAX_LEVELS
 from fairridge.data.table import Column
 from fairridge.engines import columns_in_threads
 from fairridge.metrics.batches import Sums
@@ -27,8 +28,6 @@ from fairridge.sources.batch import add
 BINS = 4
 # Rows that are looked at first.
 FIRST_LOOK_ROWS = 1000
-# Levels, columns and groups of crossed attributes, with rows or not, that batches are summed by.
-MAX_BATCH_COLUMNS = 1000
 # Distinct values that are kept apart; of more, neighbors share a cell.
 MAX_DISTINCT_VALUES = 1 << 16
 # Binary digits of numbers, and how many fewer are tried next to form cells.
@@ -198,10 +197,10 @@ def attributes_of(values: Sums | None, bins: int = BINS) -> tuple[Attribute, ...
 
 def _require_few(name: str, n_columns: int) -> None:
     """Raise if batches of rows would be summed by too many columns, of which one has the most."""
-    if n_columns > MAX_BATCH_COLUMNS:
+    if n_columns > MAX_LEVELS:
         raise ValueError(
             f"column {name!r} has too many levels: rows that are not in memory are compared by at "
-            f"most {MAX_BATCH_COLUMNS:,} levels and numbers in all. Merge its levels, leave it "
+            f"most {MAX_LEVELS:,} levels and numbers in all. Merge its levels, leave it "
             "out, or pass the rows as arrays."
         )
 
@@ -335,9 +334,9 @@ def crossing(parts: Sequence[Grouping], *, every_cell: bool = False) -> Grouping
         if not every_cell:
             found, codes = np.unique(codes, return_inverse=True)
             cells = found.tolist()
-        elif size > MAX_BATCH_COLUMNS:
+        elif size > MAX_LEVELS:
             raise ValueError(
-                f"attributes crossed make more than {MAX_BATCH_COLUMNS:,} groups; leave "
+                f"attributes crossed make more than {MAX_LEVELS:,} groups; leave "
                 "intersections out, or name fewer attributes as sensitive."
             )
         pairs = (divmod(cell, len(part.labels)) for cell in cells)

@@ -11,9 +11,8 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.markup import Html, element, join
 
-# Colors of lines; the size of a picture, and the room around its plot.
+# Colors of lines.
 INKS = ("#0072B2", "#D55E00", "#009E73")
-SKETCH_WIDTH, SKETCH_HEIGHT, SKETCH_ROOM = 350, 160, 40
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,9 @@ def sketch(x: Floats, lines: Mapping[str, Floats], label: str) -> Html:
     """Draw lines over one axis as a small picture for notebooks, with their names below."""
     known = np.concatenate([values[np.isfinite(values)] for values in lines.values()])
     ends = (known.min(), known.max()) if known.size else (0.0, 1.0)
-    right, bottom = SKETCH_WIDTH - 8, SKETCH_HEIGHT - SKETCH_ROOM
-    across, up = Scale.around(x, SKETCH_ROOM, right), Scale.around(known, bottom, 8)
+    width, height, room = 350, 160, 40  # of the picture, and around its plot
+    right, bottom = width - 8, height - room
+    across, up = Scale.around(x, room, right), Scale.around(known, bottom, 8)
     order = np.argsort(x, kind="stable")
     drawn, names = [], []
     for color, (name, values) in zip(INKS, lines.items(), strict=False):
@@ -61,11 +61,11 @@ def sketch(x: Floats, lines: Mapping[str, Floats], label: str) -> Html:
         line = {"fill": "none", "stroke": color, "stroke_width": 2}
         drawn.append(element("polyline", **line, points=points))
         names.append([element("span", "━", style=f"color:{color}"), f" {name}\u2003"])
-    frame = f"M{SKETCH_ROOM},8V{bottom}H{right}"
+    frame = f"M{room},8V{bottom}H{right}"
     texts = [
-        *((SKETCH_ROOM - 4, up.at(y) + 4, f"{y:.3g}", "end") for y in ends),
+        *((room - 4, up.at(y) + 4, f"{y:.3g}", "end") for y in ends),
         *((across.at(end), bottom + 14, f"{end:g}", "middle") for end in (x.min(), x.max())),
-        ((SKETCH_ROOM + SKETCH_WIDTH) / 2, SKETCH_HEIGHT - 4, label, "middle"),
+        ((room + width) / 2, height - 4, label, "middle"),
     ]
     style = {"fill": "currentColor", "font_size": 11}
     body = [
@@ -73,5 +73,5 @@ def sketch(x: Floats, lines: Mapping[str, Floats], label: str) -> Html:
         *(element("text", text, x=x, y=y, text_anchor=end, **style) for x, y, text, end in texts),
         drawn,
     ]
-    picture = element("svg", body, width=SKETCH_WIDTH, height=SKETCH_HEIGHT, role="img")
+    picture = element("svg", body, width=width, height=height, role="img")
     return join([picture, element("div", names)])
