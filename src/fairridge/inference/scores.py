@@ -17,8 +17,10 @@ divided by 1 − ℓ, with ℓ = w(1 + sᵀs)/W the leverage of the row on (1, s
 a fit without the row are. They are drawn from the normal distribution with the sums of
 products of these rows, times the root of ν/χ²_ν, as these sums are estimated: ν is the
 smaller of Kish's numbers (Σa)²/Σa² of the rows of e∥ and of d. For a group of a few
-people in which S explains most, it is about the number of these. Of b = 0 all directions of
-e matter alike, and ν is the number of the rows of ‖e‖².
+people in which S explains most, it is about the number of these.
+
+Of b = 0 nothing but e is left. Its size relative to T has the error of T in it already, so that
+neither g nor ν widens it again: leverages, which make it larger on average, are enough.
 
 - m is the share of b in that of the model without a bound, whose error has −e in it, as
   both are estimated from the same rows. Across b a model that goes along with it has
@@ -69,7 +71,6 @@ class ExplainedScores:
     degrees: float  # ν
     followed: float = 1.0  # m
     optimism: Floats | float = 0.0  # μ, of shape (K·q,)
-    degrees_without: float = np.inf  # ν if b = 0
 
     @property
     def odds(self) -> float:
@@ -84,8 +85,9 @@ class ExplainedScores:
 
     def fair(self) -> ExplainedScores:
         """Return the same with b = 0, the limit of models with ever smaller bounds."""
-        nothing = 0.0 * self.coefficients
-        return replace(self, coefficients=nothing, followed=0.0, degrees=self.degrees_without)
+        nothing, errors = 0.0 * self.coefficients, self.covariance.copy()
+        errors[-2:], errors[:, -2:] = 0.0, 0.0
+        return replace(self, coefficients=nothing, covariance=errors, degrees=np.inf, followed=0.0)
 
     def quantile(self, probability: float) -> float:
         """Return the quantile of ω* in populations that the rows may have come from."""
@@ -184,7 +186,7 @@ class _Regressions:
         return self.slope[:, :, self.n_controls :]
 
     def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
-        """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² of e∥, d and e."""
+        """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² of e∥ and d."""
         beside = (s - self.shift) @ self.root.T
         factors = weight / _not_leverage(beside, weight / self.weight)
         s, out = beside[:, self.n_controls :], []
@@ -195,8 +197,7 @@ class _Regressions:
             left = _relative((t * t).sum(axis=1), self.other[model])
             each = [t[:, k, None] * s * factors[:, None] for k in range(t.shape[1])]
             rows = np.column_stack([*each, explained * factors, left * weight])
-            sizes = np.sqrt((t * t).sum(axis=1) * (s * s).sum(axis=1))
-            squares = (weight * np.stack([(h * t).sum(axis=1), explained, sizes])) ** 2
+            squares = (weight * np.stack([(h * t).sum(axis=1), explained])) ** 2
             parts = np.dot(rows.T, rows), squares.sum(axis=1), (squares * squares).sum(axis=1)
             out.append(np.concatenate([part.ravel() for part in parts]))
         return np.array(out)
@@ -204,15 +205,17 @@ class _Regressions:
     def scores(self, sums: Floats) -> list[ExplainedScores]:
         """Return the scores of every model."""
         size = self.b[0].size + 2
-        covariances = sums[:, :-6].reshape(-1, size, size) / self.weight**2
-        found, each = [], self.b.reshape(len(self.b), -1)
-        for b, other, covariance, last in zip(each, self.other, covariances, sums, strict=True):
-            along, whole = np.split(last[-6:].reshape(2, 3), [2], axis=1)
-            scores = ExplainedScores(
-                b, _direction(b), float(other), covariance, _least_kish(*along)
+        covariances = sums[:, :-4].reshape(-1, size, size) / self.weight**2
+        return [
+            ExplainedScores(b, _direction(b), float(other), covariance, _least_kish(*along))
+            for b, other, covariance, along in zip(
+                self.b.reshape(len(self.b), -1),
+                self.other,
+                covariances,
+                sums[:, -4:].reshape(-1, 2, 2),
+                strict=True,
             )
-            found.append(replace(scores, degrees_without=_least_kish(*whole)))
-        return found
+        ]
 
 
 def _relative(squares: Floats, mean: float) -> Floats:
