@@ -100,6 +100,7 @@ ONCE_WRONG = [
     1_500_000_962,  # next to a pole a polynomial has few digits of the λ that meets the bound
     1_600_000_061,  # where every mean is zero or one a search had no more to promise
     1_500_001_546,  # the judge took other coefficients of separated collinear columns
+    710_001_705,  # the judge counted rows of next to no weight
     120_005_117,  # predictors that depend on each other and S were inside to the judge
 ]  # fmt: skip
 

@@ -37,7 +37,7 @@ from tools.fuzz.columns import (
     over,
     weighted_mean,
 )
-from tools.fuzz.contract import has_no_model, outside
+from tools.fuzz.contract import WEIGHT, has_no_model, outside
 from tools.fuzz.fitting import Answer, answer, second_answer
 from tools.fuzz.limits import limited
 from tools.fuzz.other_bounds import other_bound
@@ -265,7 +265,8 @@ def _wrong_separation(
     # A minimum that is far away cannot be told from none, nor a share of 10⁻¹² from zero.
     near = np.ptp(fair.eta(columns) - _offsets(columns, fair.eta(columns))) <= FAR
     rounded = np.round(y, 6) if family == "quasi-binomial" else y
-    if said and near and not is_separated(family, np.hstack([S, U]), rounded):
+    heavy = w > WEIGHT * w.max()  # the ridge of separated models outweighs lighter rows
+    if said and near and not is_separated(family, np.hstack([S, U])[heavy], rounded[heavy]):
         yield "warns of separation, but the deviance has a minimum"
     held = problem.predictor_penalty > 0.0 or (problem.has_other_bound and first.model.lambda_ > 0)
     if held or problem.model != "ridge" or any(_is_of_separation(x) for _, x in first.warnings):
