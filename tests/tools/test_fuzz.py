@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tools.fuzz.__main__ import main
-from tools.fuzz.check import _compared, examine, judge, verdict_of, wrong_refusal
+from tools.fuzz.check import examine, judge, verdict_of, wrong_refusal
 from tools.fuzz.columns import columns_of
 from tools.fuzz.contract import outside
 from tools.fuzz.fitting import Answer, answer
@@ -140,18 +140,6 @@ def test_the_last_digits_of_totals_are_no_reason_to_refuse_a_model():
     model = answer(replace(problem, unfairness=1.0)).model
     means = model.predict(problem.X, sensitive_features=problem.S)
     assert problem.weight @ means == pytest.approx(problem.weight @ problem.y, rel=1e-11)
-
-
-def test_where_there_are_many_minima_each_answer_must_be_one():
-    problem = draw(1_033_000_887)  # 13 columns and 20 rows, of which few count
-    # It takes 1,430 passes, which is open; minima are judged here, and not the time.
-    found = [text for text in verdict_of(1_033_000_887).violations if "slow" not in text]
-    assert found == []
-    first = answer(problem)
-    looser = answer(replace(problem, unfairness=2.0 * problem.unfairness))
-    assert list(_compared(problem, first, {"parquet": first})) == []
-    (violation,) = _compared(problem, first, {"parquet": looser})
-    assert violation.startswith(f"parquet: bound {problem.unfairness:g} exceeded silently")
 
 
 def sample(first=0, **wanted):
@@ -306,7 +294,7 @@ def test_data_beyond_the_contract_are_known():
     assert limits_exceeded(y=np.full(n, 3.0), offset=None) == ""
     assert limits_exceeded(y=np.full(n, 1e13), family="poisson", offset=None) == "response"
     assert limits_exceeded(weight=heavy) == "weights"
-    assert limits_exceeded(weight=np.where(heavy == 1.0, 1.0, 1e-7)) == ""
+    assert limits_exceeded(weight=np.where(heavy == 1.0, 1.0, 1e-3)) == ""
     assert limits_exceeded(offset=60.0 * (np.arange(n) == 3)) == "offset"
 
 
