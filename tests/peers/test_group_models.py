@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import re
 import warnings
 from dataclasses import replace
 
@@ -434,6 +435,6 @@ def test_a_path_holds_fitted_models(data, model):
 def test_the_summary_says_what_was_asked_and_what_came_out(fitted, model):
     text = str(fitted(model).summary())
     assert model.__name__ in text
-    assert "Bound r:" in text
+    assert "Bound r:" in text or re.search(r"limit +reached", text)
     assert fitted(model).status_ in text
     assert all(len(line) <= 90 for line in text.splitlines())
