@@ -120,7 +120,7 @@ def test_data_errors_of_workers_arrive_as_they_are(cluster, people, tmp_path):
     collection = partitions(people, tmp_path)
     broken = collection.assign(skill=collection["skill"].where(collection["skill"] < 3.0))
     source = sources.dask(broken, response="hired", sensitive=SENSITIVE)
-    with pytest.raises(ValueError, match=r"partition \d: Column 'skill' has 1 missing value"):
+    with pytest.raises(ValueError, match=r"partition \d: Column 'skill' has \d+ missing value"):
         FairRidgeClassifier().fit(source)
 
 
