@@ -20,7 +20,6 @@ pytestmark = pytest.mark.slow
 
 # Open: answers that are flagged, or searches that give up.
 OPEN = {
-    14_501_538: "S explains all but 1e-18 of a response, and a scan gives up",
     100_734: "a share of η that is rounding: none in files, and r in memory",
     4455: "λ = 1e13 leaves a bound on a tiny column eight digits",
     204_328: "a scan of a share above one gives up",
