@@ -17,11 +17,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the experiments asked for, and write tables, figures and the page."""
     try:
         options = _parser().parse_args(arguments)
+        if options.list:  # which needs no extra
+            return _list()
         from reproduction.command import execute
     except ModuleNotFoundError as error:
         sys.stderr.write(MISSING.format(error.name))
         return 2
     return execute(options)
+
+
+def _list() -> int:
+    """Print the experiments."""
+    from reproduction.experiments import EXPERIMENTS
+
+    for experiment in EXPERIMENTS.values():
+        sys.stdout.write(f"{experiment.name:18} {experiment.title}\n")
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

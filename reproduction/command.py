@@ -20,10 +20,6 @@ from reproduction.settings import QUICK_ROWS, Settings
 
 def execute(options: Namespace) -> int:
     """Run the experiments that were asked for, and write tables, figures and the page."""
-    if options.list:
-        for experiment in EXPERIMENTS.values():
-            sys.stdout.write(f"{experiment.name:18} {experiment.title}\n")
-        return 0
     names = list(EXPERIMENTS) if "all" in options.names else options.names
     names = [name for name in names if name != "page"]
     settings = Settings(

@@ -3,6 +3,8 @@
 import csv
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import pandas as pd
@@ -213,3 +215,18 @@ def test_usage(capsys, arguments, code, said):
     assert found == code
     shown = capsys.readouterr()
     assert said in shown.out + shown.err
+
+
+@pytest.mark.parametrize("option", ["--help", "--list"])
+def test_what_there_is_needs_no_extra(option):
+    """Drawing, formulas and progress are blocked, as after a plain install."""
+    code = (
+        "import runpy, sys\n"
+        "for name in ('matplotlib', 'latex2mathml', 'markdown_it', 'tqdm', 'fairlearn'):\n"
+        "    sys.modules[name] = None\n"
+        f"sys.argv = ['reproduction', {option!r}]\n"
+        "runpy.run_module('reproduction', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--list" in done.stdout or "linear" in done.stdout
