@@ -104,7 +104,8 @@ def test_what_does_not_fit_a_telephone_shows_that_it_scrolls(looked_at, site):
 def test_verdicts_have_an_icon_a_word_and_a_color(site, browser):
     browser.open(site / "reproduction.html")
     script = """[...document.querySelectorAll('.verdict')].map(one =>
-      [one.innerText, getComputedStyle(one).backgroundColor, !one.closest('table')])"""
+      [`${one.innerText} ${one.title}`, getComputedStyle(one).backgroundColor,
+       !one.closest('table')])"""
     verdicts = browser.run(script)
     assert all(re.match(r"\W+ *\d* *\w", text) for text, _, _ in verdicts)
     tally = sum(int(re.search(r"\d+", text)[0]) for text, _, above in verdicts if above)
