@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import skew
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -67,42 +67,9 @@ def test_the_largest_bound_that_passes_in_sequence(rows):
     assert tested["value"].iloc[-2] == pytest.approx(rates.min() / rates.max())
 
 
-@pytest.mark.slow
-def test_the_favorable_class_is_the_one_that_is_said(rows):
-    model = FairRidgeClassifier(sensitive=["sex"])
-    second = chosen(rows, model, AdverseImpact(0.8))
-    named = chosen(rows, model, AdverseImpact(0.8, favorable="repaid"))
-    other = chosen(rows, model, AdverseImpact(0.8, favorable="default"))
-    assert named.tested.equals(second.tested)
-    assert not other.tested.equals(second.tested)
+def test_a_favorable_class_must_be_known(rows):
     with pytest.raises(ValueError, match=r"favorable='good' is not known.*'default', 'repaid'"):
-        chosen(rows, model, AdverseImpact(favorable="good"))
-
-
-@pytest.mark.slow
-def test_names_tell_which_class_a_rule_is_about(rows):
-    model = FairRidgeClassifier(sensitive=["sex"])
-    (X, y, _), (held, y_held, _) = rows
-    late, late_held = (pd.Series((one == "default") * 1, name="default") for one in (y, y_held))
-    found = choose_bound(
-        model, X, late, held, late_held, rule=AdverseImpact(0.8), unfairness=BOUNDS
-    )
-    said = chosen(rows, model, AdverseImpact(0.8, favorable="repaid"))
-    assert found.unfairness == said.unfairness
-    np.testing.assert_allclose(found.tested["value"], said.tested["value"], atol=1e-3)
-    assert "Favorable outcome: default = 0 (a guess from the name 'default'" in str(found)
-
-
-def test_low_numbers_can_be_favorable(rows):
-    model = FairRidgeRegressor(sensitive=["sex"])
-    high = chosen(rows, model, AdverseImpact(0.5, threshold=0.3))
-    low = chosen(rows, model, AdverseImpact(0.5, threshold=0.3, favorable="low"))
-    held, _, _ = rows[1]
-    predicted = low.model.predict(held)
-    rates = pd.Series(predicted < 0.3).groupby(held["sex"].to_numpy()).mean()
-    place = low.tested["unfairness"].tolist().index(low.unfairness)
-    assert low.tested["value"][place] == pytest.approx(rates.min() / rates.max())
-    assert not high.tested.equals(low.tested)
+        chosen(rows, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(favorable="good"))
 
 
 def test_gaps_of_means_and_of_opportunities(rows):
@@ -116,13 +83,15 @@ def test_gaps_of_means_and_of_opportunities(rows):
     selected = pd.Series(fitted.predict_proba(held)[:, 1] > 0.5)[labels == "repaid"]
     rates = selected.groupby(held["sex"].to_numpy()[labels == "repaid"]).mean()
     assert step["value"] == pytest.approx(rates.max() - rates.min())
-    with pytest.raises(TypeError, match="OpportunityGap is for classifiers"):
-        chosen(rows, FairRidgeRegressor(sensitive=["sex"]), OpportunityGap())
+    for rule in (OpportunityGap(), OddsGap(0.1)):
+        with pytest.raises(TypeError, match=f"{type(rule).__name__} is for classifiers"):
+            chosen(rows, FairRidgeRegressor(sensitive=["sex"]), rule)
 
 
 def test_none_may_pass(rows):
-    with pytest.warns(BoundWarning, match="no bound meets the rule with confidence 0.99"):
+    with pytest.warns(BoundWarning, match="no bound meets the rule with confidence 0.99") as warned:
         found = chosen(rows, FairRidgeRegressor(sensitive=["sex"]), MeanGap(1e-4), confidence=0.99)
+    assert "No other bound was tried. Hold out more rows" in str(warned[0].message)
     assert (found.granted, found.unfairness, found.model) == (False, None, None)
     assert len(found.tested) == 1
     assert "no bound meets the rule" in str(found)
@@ -146,42 +115,12 @@ def test_means_of_few_skewed_scores_do_not_pass():
     assert "scores are too skewed for means of so few rows" in str(found)
 
 
-@pytest.mark.slow
-def test_separate_attributes_and_weights(rows):
-    (X, y, _), (held, y_held, _) = rows
-    model = FairRidgeClassifier()
-    ones = np.ones(2500)
-    options = {
-        "rule": AdverseImpact(0.8),
-        "unfairness": BOUNDS,
-        "sensitive_features": X[["sex"]],
-        "sensitive_features_held": held[["sex"]],
-    }
-    apart = choose_bound(
-        model, X.drop(columns="sex"), y, held.drop(columns="sex"), y_held, **options
-    )
-    weighted = choose_bound(
-        model,
-        X.drop(columns="sex"),
-        y,
-        held.drop(columns="sex"),
-        y_held,
-        sample_weight=ones,
-        sample_weight_held=ones,
-        **options,
-    )
-    together = chosen(rows, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.8))
-    np.testing.assert_allclose(apart.tested["p_value"], together.tested["p_value"], rtol=1e-6)
-    np.testing.assert_allclose(weighted.tested["p_value"], together.tested["p_value"], rtol=1e-6)
-
-
 def test_held_out_labels_are_classes_of_the_model(rows):
     (X, y, _), (held, y_held, _) = rows
     strange = np.where(y_held == "repaid", "REPAID", y_held)
-    model, options = FairRidgeClassifier(sensitive=["sex"]), {"unfairness": BOUNDS}
-    for rule in (OpportunityGap(0.3), AdverseImpact(0.8)):
-        with pytest.raises(ValueError, match="label 'REPAID', which is not a class of the model"):
-            choose_bound(model, X, y, held, strange, rule=rule, **options)
+    ours, rule = FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.8)
+    with pytest.raises(ValueError, match="label 'REPAID', which is not a class of the model"):
+        choose_bound(ours, X, y, held, strange, rule=rule, unfairness=BOUNDS)
     other = LogisticRegression().fit(X[["age", "skill"]], y)
     groups = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
     parts = X[["age", "skill"]], y, held[["age", "skill"]], strange
@@ -223,10 +162,10 @@ def test_unsuitable_arguments(rows):
 
 @pytest.mark.slow
 def test_a_granted_model_breaks_the_rule_rarely():
-    """δ = 0.1: 60 samples, and a population of 40,000 rows."""
+    """δ = 0.1: 40 samples, and a population of 40,000 rows."""
     population, _, _ = people(40_000, 999)
     broken = 0
-    for seed in range(60):
+    for seed in range(40):
         samples = people(800, 2 * seed), people(800, 2 * seed + 1)
         try:
             found = chosen(samples, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.8))
@@ -235,7 +174,7 @@ def test_a_granted_model_breaks_the_rule_rarely():
         selected = pd.Series(found.model.predict_proba(population)[:, 1] > 0.5)
         rates = selected.groupby(population["sex"].to_numpy()).mean()
         broken += rates.min() / rates.max() < 0.8
-    assert broken / 60 <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 60)
+    assert broken / 40 <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 40)
 
 
 # ---------------------------------------------------------------------- groups that are too small
@@ -279,13 +218,6 @@ def test_small_groups_can_be_left_out_of_the_statement(small):
         chosen(small, model, AdverseImpact(0.5), untested="drop")
 
 
-def test_groups_that_only_training_rows_have_are_not_tested(small):
-    model = FairRidgeClassifier(sensitive=["sex"])
-    with pytest.warns(BoundWarning, match=r"sex = x \(0 held-out rows"):
-        found = chosen((small[0], people(1500, 1)), model, AdverseImpact(0.5))
-    assert found.undecided
-
-
 def test_opportunities_are_tested_among_those_who_qualified(small):
     """Of 40 rows of the third group, fewer than 30 have the favorable outcome."""
     model = FairRidgeClassifier(sensitive=["sex"])
@@ -296,8 +228,8 @@ def test_opportunities_are_tested_among_those_who_qualified(small):
         chosen((small[0], held), model, OpportunityGap(0.9))
 
 
-def test_rows_of_weight_zero_are_absent(rows):
-    """Also from the count of rows that a test needs: 2 rows are not 59."""
+def test_rows_of_weight_zero_are_absent(rows, small):
+    """Also from the count of rows that a test needs: 2 rows are not 20."""
     model = FairRidgeClassifier(sensitive=["sex"])
     (X, y, _), (held, y_held, _) = rows
     weight = np.ones(2500)
@@ -307,40 +239,18 @@ def test_rows_of_weight_zero_are_absent(rows):
     there = weight > 0
     fewer = choose_bound(model, X, y, held[there], y_held[there], **options)
     assert weighted.tested.equals(fewer.tested)
-    third, labels, _ = with_a_small_group(1500, 1, 59)
     weight = np.ones(1500)
-    weight[-57:] = 0.0
-    training, training_y, _ = with_a_small_group(1500, 0, 60)
+    weight[-20:-2] = 0.0
+    (training, training_y, _), (third, labels, _) = small
+    options |= {"sample_weight_held": weight, "rule": AdverseImpact(0.5)}
     with pytest.warns(BoundWarning, match=r"sex = x \(2 held-out rows"):
-        found = choose_bound(
-            model,
-            training,
-            training_y,
-            third,
-            labels,
-            sample_weight_held=weight,
-            rule=AdverseImpact(0.5),
-            unfairness=BOUNDS,
-        )
-    assert found.undecided
-    weight[-59:] = 0.0
-    with pytest.warns(BoundWarning, match=r"sex = x \(0 held-out rows"):
-        choose_bound(
-            model,
-            training,
-            training_y,
-            third,
-            labels,
-            sample_weight_held=weight,
-            rule=AdverseImpact(0.5),
-            unfairness=BOUNDS,
-        )
+        assert choose_bound(model, training, training_y, third, labels, **options).undecided
 
 
 def test_one_large_weight_makes_a_group_small(rows):
     model = FairRidgeClassifier(sensitive=["sex"])
     (X, y, _), (held, y_held, _) = rows
-    weight = np.where(held["sex"] == "m", 1.0, 1.0)
+    weight = np.ones(len(held))
     weight[np.flatnonzero(held["sex"] == "m")[0]] = 1e5
     given = {"sample_weight_held": weight, "rule": AdverseImpact(0.8), "unfairness": BOUNDS}
     with pytest.warns(BoundWarning, match=r"undecided.*sex = m \(1 held-out rows"):
@@ -348,15 +258,9 @@ def test_one_large_weight_makes_a_group_small(rows):
     # No two groups of the only attribute are left, so that nothing is tested.
     assert (found.granted, found.undecided, found.steps) == (False, True, ())
     assert "undecided: groups could not be tested" in str(found)
-    assert len(found.tested) == 0
     assert "could not be tested" in found._repr_html_()
     with pytest.raises(ValueError, match="at least 30 rows each"):
         choose_bound(model, X, y, held, y_held, untested="ignore", **given)
-
-
-def test_a_failure_says_what_to_try(rows):
-    with pytest.warns(BoundWarning, match="No other bound was tried. Hold out more rows"):
-        chosen(rows, FairRidgeClassifier(sensitive=["sex"]), AdverseImpact(0.999))
 
 
 # ---------------------------------------------------------------------- what is said
@@ -396,23 +300,6 @@ def test_the_rows_that_are_needed_would_do():
     assert rule._times_needed(worse, second, 0.1) is None
 
 
-@pytest.mark.slow
-def test_training_rows_are_refused_as_held_out_rows(rows):
-    model = FairRidgeClassifier(sensitive=["sex"])
-    (X, y, _), (held, y_held, _) = rows
-    options = {"rule": AdverseImpact(0.8), "unfairness": BOUNDS}
-    with pytest.raises(ValueError, match=r"2,500 of 2,500 held-out rows are training rows"):
-        choose_bound(model, X, y, X, y, **options)
-    order = np.random.default_rng(0).permutation(2500)[:800]
-    shuffled = X[["skill", "sex", "age"]].iloc[order]
-    with pytest.raises(ValueError, match=r"800 of 800 held-out rows are training rows"):
-        choose_bound(model, X, y, shuffled, y[order], **options)
-    both = pd.concat([held, X.iloc[:2000]])
-    assert choose_bound(
-        model, X, y, both, np.append(y_held, y[:2000]), **options
-    ).granted  # less than half are
-
-
 def test_people_of_few_kinds_may_agree():
     """Rows of two binary columns are the same again and again, and still other people."""
     rng = np.random.default_rng(0)
@@ -425,7 +312,7 @@ def test_people_of_few_kinds_may_agree():
     model = FairRidgeClassifier(sensitive=["s"])
     options = {"rule": AdverseImpact(0.01, threshold=0.1), "unfairness": [0.0, 0.1]}
     assert choose_bound(model, X, y, held, y_held, **options).granted
-    with pytest.raises(ValueError, match="are training rows"):
+    with pytest.raises(ValueError, match="900 of 900 held-out rows are training rows"):
         choose_bound(model, X, y, X.iloc[::-1], y.iloc[::-1], **options)
 
 
@@ -494,21 +381,6 @@ def test_a_model_without_a_bound_is_tested_as_it_is(rows):
     assert "Failed: sex = f" in str(refused)
 
 
-def test_rows_without_weight_are_absent_for_other_models(rows):
-    (X, _, y), (held, _, y_held) = rows
-    plain, new = X[["age", "skill"]], held[["age", "skill"]]
-    model, rule = LinearRegression().fit(plain, y), MeanGap(1.0)
-    groups = {"sensitive_features": X[["sex"]], "sensitive_features_held": held[["sex"]]}
-    weight = np.ones(len(held))
-    weight[:500] = 0.0
-    found = choose_bound(
-        model, plain, y, new, y_held, rule=rule, sample_weight_held=weight, **groups
-    )
-    groups["sensitive_features_held"] = held[["sex"]][500:]
-    fewer = choose_bound(model, plain, y, new[500:], y_held[500:], rule=rule, **groups)
-    assert found.p_value == pytest.approx(fewer.p_value)
-
-
 def test_other_models_with_a_bound_are_fitted_for_each(rows):
     (X, _, y), (held, _, y_held) = rows
     found = choose_bound(
@@ -523,21 +395,6 @@ def test_other_models_with_a_bound_are_fitted_for_each(rows):
 
 
 # ------------------------------------------------------------ capacity and shares
-
-
-@pytest.mark.slow
-def test_rules_on_the_top(rows):
-    held, _, _ = rows[1]
-    for top, count in ((0.2, 500), (300, 300)):
-        model = FairRidgeClassifier(sensitive=["sex"])
-        found = chosen(rows, model, AdverseImpact(0.7, top=top))
-        assert found.granted
-        score = found.model.predict_proba(held)[:, 1]
-        selected = pd.Series(score >= np.sort(score)[-count])
-        rates = selected.groupby(held["sex"].to_numpy()).mean()
-        place = found.tested["unfairness"].tolist().index(found.unfairness)
-        assert found.tested["value"][place] == pytest.approx(rates.min() / rates.max())
-        assert f"top={top}" in found.facts["Rule"]
 
 
 def test_rules_on_the_lowest_numbers(rows):
@@ -566,8 +423,6 @@ def test_equalized_odds_look_at_both_rates(rows):
         gaps.append(rates.max() - rates.min())
     assert step["value"] == pytest.approx(max(gaps))
     assert "qualified" in (found.failed or found.nearest).group
-    with pytest.raises(TypeError, match="OddsGap is for classifiers"):
-        chosen(rows, FairRidgeRegressor(sensitive=["sex"]), OddsGap(0.1))
 
 
 @pytest.mark.slow
@@ -587,41 +442,8 @@ def test_groups_below_the_minimum_share_are_not_looked_at(rows):
     assert found.granted
     assert found.untested == ()
     assert found.passed_over == ("sex = d (0.8%)",)
-    assert "Below the minimum share: sex = d (0.8%)." in str(found)
+    assert "Below the minimum share: sex = d (0.8%)" in str(found)
     assert found.model.chosen_["Below the minimum share"] == "sex = d (0.8%)"
-
-
-@pytest.mark.parametrize(
-    ("rule", "options", "message"),
-    [
-        (AdverseImpact, {"top": 1.5}, "top=1.5"),
-        (AdverseImpact, {"top": 0.2, "threshold": 0.3}, "two ways to select"),
-        (OpportunityGap, {"top": 0}, "top=0"),
-        (MeanGap, {"minimum_share": 1.0}, "minimum_share=1.0"),
-        (AdverseImpact, {"minimum_share": -0.1}, "minimum_share=-0.1"),
-    ],
-)
-def test_rules_that_make_no_sense(rule, options, message):
-    with pytest.raises(ValueError, match=message):
-        rule(**options)
-
-
-def test_odds_are_two_opportunities():
-    """False-positive rates are the opportunity of those who did not qualify."""
-    rng = np.random.default_rng(1)
-    n = 4000
-    group, qualified = rng.integers(0, 2, n), rng.random(n) < 0.5
-    score = rng.random(n) + 0.1 * qualified + 0.15 * (group * ~qualified)
-    groups = (Grouping("sex", ("f", "m"), group),)
-    rows, others = (
-        JudgedRows(score, chosen, groups, np.ones(n)) for chosen in (qualified, ~qualified)
-    )
-    odds, opportunity = OddsGap(0.05), OpportunityGap(0.05)
-    assert odds.p_value(rows) == max(opportunity.p_value(rows), opportunity.p_value(others))
-    assert odds.value(rows) == opportunity.value(others) > opportunity.value(rows)
-    assert "not qualified" in odds.compared(rows, 0.1).group
-    with pytest.raises(TypeError, match="OddsGap is for classifiers"):
-        odds.p_value(JudgedRows(score, None, groups, np.ones(n)))
 
 
 def test_what_is_not_a_rule_is_refused_by_name():

@@ -8,9 +8,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import fairridge
-from fairridge import FairRidgeClassifier, compare, cross_validate
-
-CLASS_WEIGHTS = [None, {0: 2.0, 1: 2.0}, {0: 1.0, 1: 5.0}, "balanced"]
+from fairridge import FairRidgeClassifier, cross_validate
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +22,14 @@ def rows():
 
 @pytest.fixture(scope="module")
 def folds(rows):
-    return list(StratifiedKFold(5, shuffle=True, random_state=0).split(*rows[:2]))
+    return list(StratifiedKFold(3, shuffle=True, random_state=0).split(*rows[:2]))
 
 
-@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS, ids=str)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_losses_are_those_of_a_plain_loop(rows, folds, class_weight, weighted):
+@pytest.mark.parametrize("class_weight", [{0: 1.0, 1: 5.0}, "balanced"], ids=str)
+def test_losses_are_those_of_a_plain_loop(rows, folds, class_weight):
     Z, y, weight = rows
-    weight = weight if weighted else np.ones(len(y))
     model = FairRidgeClassifier(1.0, sensitive=[0], class_weight=class_weight)
-    found = cross_validate(
-        model, Z, y, unfairness=[1.0], folds=folds, sample_weight=weight if weighted else None
-    )
+    found = cross_validate(model, Z, y, unfairness=[1.0], folds=folds, sample_weight=weight)
     for (train, test), record in zip(folds, found.records, strict=True):
         plain = LogisticRegression(C=np.inf, class_weight=_of(class_weight, y, weight, train))
         plain.set_params(tol=1e-10).fit(Z[train], y[train], sample_weight=weight[train])
@@ -54,25 +48,11 @@ def _of(class_weight, y, weight, train):
     return dict(enumerate(sizes.sum() / (2.0 * sizes)))
 
 
-def test_weights_that_change_no_model_change_no_loss(rows):
-    Z, y, _ = rows
-    plain, twice = (
-        FairRidgeClassifier(0.05, sensitive=[0], class_weight=weights)
-        for weights in (None, {0: 2.0, 1: 2.0})
-    )
-    options = {"sensitive": [0], "unfairness": [0.05], "cv": 3, "random_state": 0}
-    found = compare(Z, y, models={"plain": plain, "twice": twice}, **options).to_frame()
-    one, other = (found[found["model"] == name].iloc[0] for name in ("plain", "twice"))
-    for name in ("log_loss", "train_log_loss", "auc"):
-        assert one[name] == pytest.approx(other[name], rel=1e-6)
-
-
-@pytest.mark.parametrize("class_weight", [{0: 1.0, 1: 5.0}, "balanced"], ids=str)
-def test_reports_measure_rows_as_they_are(rows, class_weight):
+def test_reports_measure_rows_as_they_are(rows):
     Z, y, _ = rows
     Z, new = Z[:200], Z[200:]
     names = ["s", "a", "b"]
-    model = FairRidgeClassifier(1.0, sensitive="s", class_weight=class_weight)
+    model = FairRidgeClassifier(1.0, sensitive="s", class_weight="balanced")
     model.fit(pd.DataFrame(Z, columns=names), y[:200])
     found = fairridge.report(
         model, pd.DataFrame(new, columns=names), y[200:], new_rows=True, bootstrap=0
@@ -82,15 +62,14 @@ def test_reports_measure_rows_as_they_are(rows, class_weight):
     assert measures["loss"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("class_weight", [{"a": 1.0, "c": 5.0}, "balanced"], ids=str)
-def test_several_classes(rows, folds, class_weight):
+def test_several_classes(rows, folds):
     Z, y, _ = rows
     three = np.where(y == 1, "c", np.where(Z[:, 1] > 0.3, "b", "a"))
     model = FairRidgeClassifier(
-        1.0, sensitive=[0], class_weight=class_weight, predictor_penalty=1.0
+        1.0, sensitive=[0], class_weight={"a": 1.0, "c": 5.0}, predictor_penalty=1.0
     )
-    found = cross_validate(model, Z, three, unfairness=[1.0], folds=folds)
-    for (train, test), record in zip(folds, found.records, strict=True):
+    found = cross_validate(model, Z, three, unfairness=[1.0], folds=folds[:2])
+    for (train, test), record in zip(folds[:2], found.records, strict=True):
         own = FairRidgeClassifier(**model.get_params()).fit(Z[train], three[train])
         expected = 2.0 * log_loss(three[test], own.predict_proba(Z[test]))
         assert record["loss"] == pytest.approx(expected, rel=1e-5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate
 from fairridge.reports import ModelCurve, plot_curves
 from tests.zoo import LateModule
 
@@ -45,12 +45,11 @@ def drawn(ax):
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "measure", ["loss", "train_loss", "achieved", "train_achieved", "variance_share"]
-)
+@pytest.mark.parametrize("measure", ["loss", "variance_share"])
 def test_lines_are_means_and_bars_are_intervals(result, measure):
-    found, table = drawn(result.plot(measure)), result.to_frame()
+    _, ax = plt.subplots()
+    assert result.plot(measure, ax=ax) is ax
+    found, table = drawn(ax), result.to_frame()
     assert list(found) == ["linear", "both", "logistic"]
     for model, (x, mean, half, middle) in found.items():
         groups = table[table["model"] == model].groupby("unfairness")[measure]
@@ -58,14 +57,6 @@ def test_lines_are_means_and_bars_are_intervals(result, measure):
         np.testing.assert_allclose(mean, groups.mean(), rtol=1e-12)
         np.testing.assert_allclose(middle, groups.mean(), rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(half, 1.96 * groups.sem(), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-def test_curves_are_what_is_drawn(result):
-    curves, found = result.curves("loss"), drawn(result.plot())
-    assert [curve.model for curve in curves] == list(found)
-    for curve in curves:
-        np.testing.assert_array_equal(found[curve.model][1], curve.mean)
 
 
 def test_the_axis_says_what_the_loss_is(result, data):
@@ -78,15 +69,10 @@ def test_the_axis_says_what_the_loss_is(result, data):
 
 
 @pytest.mark.parametrize(
-    ("measure", "models"),
-    [("auc", ["logistic"]), ("f1", ["logistic"]), ("r_squared", ["linear", "both"])],
+    ("measure", "models"), [("auc", ["logistic"]), ("r_squared", ["linear", "both"])]
 )
 def test_models_without_a_measure_are_left_out(result, measure, models):
-    found, table = drawn(result.plot(measure)), result.to_frame()
-    assert list(found) == models
-    for model in models:
-        groups = table[table["model"] == model].groupby("unfairness")[measure]
-        np.testing.assert_allclose(found[model][1], groups.mean(), rtol=1e-12)
+    assert list(drawn(result.plot(measure))) == models
 
 
 def test_folds_without_a_measure_are_left_out(data):
@@ -104,19 +90,6 @@ def test_folds_without_a_measure_are_left_out(data):
     np.testing.assert_allclose(curve.standard_error, groups.sem(), rtol=1e-12)
 
 
-def test_folds_whose_loss_is_missing_are_left_out(data):
-    Z, event = data
-    y = np.column_stack([np.arange(1.0, 121.0), event])
-    censored = np.flatnonzero(event == 0)[:10]
-    rest = np.setdiff1d(np.arange(120), censored)
-    folds = [(rest, censored), (rest[40:], rest[:40]), (rest[:70], rest[70:])]
-    result = cross_validate(FairRidgeSurvival(sensitive=[0]), Z, y, unfairness=[0.1], folds=folds)
-    losses = result.to_frame()["loss"]
-    assert losses.isna().tolist() == [True, False, False]
-    (curve,) = result.curves("loss")
-    np.testing.assert_allclose(curve.mean, losses.mean(), rtol=1e-12)
-
-
 def test_one_fold_has_no_interval(data):
     Z, y = data
     model = FairRidgeRegressor(sensitive=[0])
@@ -128,17 +101,9 @@ def test_one_fold_has_no_interval(data):
     np.testing.assert_array_equal(curve.mean, result.to_frame()["loss"])
 
 
-def test_figures_can_share_axes_and_be_saved(result, tmp_path):
-    figure, ax = plt.subplots()
-    assert result.plot(ax=ax) is ax
-    figure.savefig(tmp_path / "validation.png")
-    assert (tmp_path / "validation.png").stat().st_size > 5000
-
-
-@pytest.mark.parametrize("measure", ["colour", "status", "model"])
-def test_a_measure_that_does_not_exist(result, measure):
-    with pytest.raises(ValueError, match=f"measure='{measure}'"):
-        result.plot(measure)
+def test_a_measure_that_does_not_exist(result):
+    with pytest.raises(ValueError, match="measure='status'"):
+        result.plot("status")
 
 
 def test_more_models_than_colors():

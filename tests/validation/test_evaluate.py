@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import logit
 from sklearn import metrics
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LinearRegression
 
-from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
+from fairridge.families import Binomial, Multinomial
 from fairridge.metrics import area_under_curve
-from fairridge.metrics.dependence_shares import share_explained
-from fairridge.metrics.scored_rows import ScoredRows, predicted_means
+from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.validation.evaluate import accuracy, mean_and_error
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.read_rows import read_rows
@@ -46,11 +44,10 @@ def test_area_under_curve_is_scikit_learns(data):
         assert found == pytest.approx(metrics.roc_auc_score(positive, score, sample_weight=weight))
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("k", [2, 3, 5])
-def test_scores_of_classes_are_scikit_learns(k, seed):
-    rng = np.random.default_rng(seed)
-    n = 12 if seed % 2 else 80  # with few rows some class is neither true nor predicted
+@pytest.mark.parametrize("n", [12, 80])  # with few rows some class is not predicted
+@pytest.mark.parametrize("k", [2, 3])
+def test_scores_of_classes_are_scikit_learns(k, n):
+    rng = np.random.default_rng(1)
     codes, weight = rng.integers(0, k, n), rng.random(n) + 0.1
     probability = rng.dirichlet(np.ones(k), n)
     predicted = probability.argmax(axis=1)
@@ -58,7 +55,8 @@ def test_scores_of_classes_are_scikit_learns(k, seed):
     eta = logit(ranks) if k == 2 else np.log(probability)
     family = Binomial() if k == 2 else Multinomial(k)
     found = accuracy(scored(family, codes[:, None].astype(float), eta, weight))
-    del found["loss"]
+    loss = 2.0 * metrics.log_loss(codes, probability, labels=range(k), sample_weight=weight)
+    assert found.pop("loss") == pytest.approx(loss)
     options = {"sample_weight": weight, "zero_division": 0.0}
     options |= {"average": "binary" if k == 2 else "macro"}
     expected = {
@@ -73,11 +71,6 @@ def test_scores_of_classes_are_scikit_learns(k, seed):
             codes, ranks[:, 0] if k == 2 else ranks, multi_class="ovr", sample_weight=weight
         )
     assert found == pytest.approx(expected, nan_ok=True)
-    loss = 2.0 * metrics.log_loss(codes, probability, labels=range(k), sample_weight=weight)
-    family = Multinomial(k) if k > 2 else Binomial()
-    eta = np.log(probability) if k > 2 else logit(ranks)
-    rows = scored(family, codes[:, None].astype(float), eta, weight)
-    assert accuracy(rows)["loss"] == pytest.approx(loss)
 
 
 @pytest.mark.parametrize("y", [["a", "a", "b"], ["a", "a", "b", "c"]])
@@ -87,51 +80,6 @@ def test_an_outcome_without_a_chance_has_a_finite_loss(y):
     _, rows = read_rows(scored_model(certain), PassedRows(X, y, S))
     others = (len(y) - 2) / len(y)
     assert accuracy(rows)["loss"] == pytest.approx(-2.0 * others * np.log(np.finfo(float).eps))
-
-
-@pytest.mark.parametrize(
-    ("family", "response"),
-    [
-        (Gaussian(), lambda eta, rng: eta + rng.normal(size=len(eta))),
-        (Poisson(), lambda eta, rng: rng.poisson(np.exp(eta))),
-        (Binomial(), lambda eta, rng: rng.random(len(eta)) < 0.5),
-        (Multinomial(3), lambda eta, rng: rng.integers(0, 3, len(eta))),
-        (Cox(), lambda eta, rng: np.column_stack([rng.exponential(size=len(eta)), eta > 0])),
-    ],
-    ids=["gaussian", "poisson", "binomial", "multinomial", "cox"],
-)
-def test_integer_weights_are_repeated_rows(family, response):
-    rng = np.random.default_rng(1)
-    eta = rng.normal(size=(40, 3 if isinstance(family, Multinomial) else 1))
-    y = np.asarray(response(eta[:, 0], rng), dtype=float).reshape(40, -1)
-    weight = rng.integers(1, 4, 40)
-    rows = np.repeat(np.arange(40), weight)
-    found = accuracy(scored(family, y, eta, weight.astype(float)))
-    repeated = scored(family, y[rows], eta[rows], np.ones(len(rows)))
-    assert found == pytest.approx(accuracy(repeated))
-
-
-def test_shares_are_adjusted_r_squared_whatever_the_weights():
-    rng = np.random.default_rng(2)
-    S, weight = rng.normal(size=(30, 3)) + 7.0, rng.random(30) + 0.1
-    predicted = S @ [1.0, 0.0, -1.0] + rng.normal(size=30)
-    share = LinearRegression().fit(S, predicted, weight).score(S, predicted, weight)
-    twice = np.column_stack([S, S[:, 0] - S[:, 1], np.full(30, 0.1)])  # of rank 3
-    for columns in (S, twice):
-        found = share_explained(predicted[:, None], columns, weight)
-        assert found == pytest.approx(1.0 - (1.0 - share) * 29 / 26)
-        plain = share_explained(predicted[:, None], columns, weight, adjusted=False)
-        assert plain == pytest.approx(share)
-    assert np.isnan(share_explained(predicted[:4, None], S[:4], weight[:4]))
-
-
-def test_outcomes_are_what_models_predict():
-    eta = np.array([[0.0], [np.log(3.0)]])
-    np.testing.assert_allclose(predicted_means(Poisson(), eta), [[1.0], [3.0]])
-    np.testing.assert_allclose(predicted_means(Binomial(), eta), [[0.5], [0.75]])
-    np.testing.assert_allclose(predicted_means(Cox(), eta), eta)
-    chances = predicted_means(Multinomial(3), np.log([[1.0, 2.0, 5.0]]))
-    np.testing.assert_allclose(chances, [[0.125, 0.25, 0.625]])
 
 
 def test_means_leave_out_what_is_missing():

@@ -127,45 +127,6 @@ def test_too_few_rows_to_shuffle_are_refused(model):
     assert Monitor(model, shuffle=False).update(Z[:1]).n_rows == 1
 
 
-def test_other_files_and_other_models_are_refused(model, tmp_path):
-    path = tmp_path / "state.json"
-    Monitor(model).save(path)
-    other = FairRidgeRegressor(0.05, sensitive=[0]).fit(*rows(500, 9))
-    with pytest.raises(ValueError, match="monitor of another model"):
-        Monitor.load(path, other)
-    text = path.read_text()
-    longer = text.replace('"worst": [', '"worst": [1.0, ')
-    endless = text.replace('"largest": 0.0', '"largest": NaN')
-    for damaged in ("{}", "[1", endless, "3", "\x00"):
-        path.write_text(damaged)
-        with pytest.raises(ValueError, match="is not the state of a fairridge monitor"):
-            Monitor.load(path, model)
-    path.write_text(longer)
-    with pytest.raises(ValueError, match="its checksum does not match"):
-        Monitor.load(path, model)
-
-
-def test_which_models_can_be_watched():
-    Z, y = rows(600, 5)
-    classes = FairRidgeClassifier(0.05, sensitive=[0]).fit(Z, y > 0)
-    with pytest.raises(ValueError, match="does not bound R² of predicted means"):
-        Monitor(classes)
-    assert Monitor(classes, 0.05).update(Z).n_rows == 600
-    means = FairRidgeClassifier(0.05, sensitive=[0], definition="mean-parity").fit(Z, y > 0)
-    assert Monitor(means).unfairness == 0.05
-    for wrong in (0.0, 1.0, 5, float("nan"), True, "much"):
-        with pytest.raises(ValueError, match=r"false_alarm=.* between 0 and 1"):
-            Monitor(means, false_alarm=wrong)
-
-
-def test_states_of_earlier_versions_are_refused(model, tmp_path):
-    path = tmp_path / "state.json"
-    Monitor(model).save(path)
-    path.write_text(path.read_text().replace('"format": 5, ', ""))
-    with pytest.raises(ValueError, match=r"another version of fairridge.*begin another state"):
-        Monitor.load(path, model)
-
-
 # ---------------------------------------------------------------------- what is watched
 
 
@@ -182,40 +143,39 @@ OF_PROBABILITIES = "share of the variance of the predicted probabilities"
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (
-            {"definition": "mean-parity"},
-            "share of the variance of the predicted probabilities due to s",
-        ),
         ({"blind": True}, "share of the variance of the predicted log-odds due to s"),
         (
             {"definition": "mean-opportunity"},
             f"{OF_PROBABILITIES} due to s, among people of class yes",
         ),
         (
-            {"definition": "mean-parity", "controls": ["c"]},
+            {"definition": "mean-parity", "controls": ["c", "d"]},
             "share of what is left of the variance of the predicted probabilities due to s, "
-            "among people of the same c",
+            "among people of the same c and d",
         ),
     ],
 )
 def test_a_monitor_watches_what_its_model_bounds(options, words):
-    X, y = classes(3000, 0)
+    X, y = classes(600, 0)
+    X["d"] = np.tile(["u", "v", "w"], 200)
     model = FairRidgeClassifier(0.02, sensitive=["s"], **options).fit(X, y)
     monitor = Monitor(model)
     assert (monitor.watches, monitor.unfairness) == (words, 0.02)
+    for wrong in (0.0, 5, True):
+        with pytest.raises(ValueError, match=r"false_alarm=.* between 0 and 1"):
+            Monitor(model, false_alarm=wrong)
 
 
-def test_controls_are_named_as_columns():
+def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
     X, y = classes(600, 0)
-    X["d"] = np.tile(["u", "v", "w"], 200)
-    options = {"definition": "mean-parity", "controls": ["d", "c"]}
-    model = FairRidgeClassifier(0.02, sensitive=["s"], **options).fit(X, y)
-    assert Monitor(model).watches.endswith("among people of the same d and c")
+    model = FairRidgeClassifier(0.05, sensitive=["s"]).fit(X, y)
+    with pytest.raises(ValueError, match="does not bound R² of predicted means"):
+        Monitor(model)
+    assert Monitor(model, 0.1).watches == f"{OF_PROBABILITIES} due to s"
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5])
-def test_levels_of_a_control_that_no_row_has_had_yet_have_no_variance(seed):
-    rng, n = np.random.default_rng(seed), 800
+def test_levels_of_a_control_that_no_row_has_had_yet_have_no_variance():
+    rng, n = np.random.default_rng(3), 800
     share = [0.3, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01, 0.01]
     level, x, s = rng.choice(list("abcdefgh"), n, p=share), rng.normal(size=n), rng.random(n) < 0.5
     X = pd.DataFrame({"level": level, "x": x, "s": s.astype(float)})
@@ -225,17 +185,6 @@ def test_levels_of_a_control_that_no_row_has_had_yet_have_no_variance(seed):
     for start in range(0, n, 80):
         monitor.update(X[start : start + 80], y=y[start : start + 80])
     assert not monitor.state.alarm
-
-
-def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
-    X, y = classes(600, 0)
-    for definition in ("statistical-parity", "equality-of-opportunity", "individual"):
-        model = FairRidgeClassifier(0.05, sensitive=["s"], definition=definition).fit(X, y)
-        with pytest.raises(ValueError, match="does not bound R² of predicted means"):
-            Monitor(model)
-        assert Monitor(model, 0.1).watches == (
-            "share of the variance of the predicted probabilities due to s"
-        )
 
 
 def test_mean_opportunity_is_watched_among_rows_of_the_class():
@@ -279,7 +228,7 @@ def of_classes(model, Z, y, definition):
 
 @pytest.mark.parametrize(
     ("definition", "n_classes"),
-    [("mean-parity", 3), ("mean-odds", 2), ("mean-odds", 3), ("mean-opportunity", 3)],
+    [("mean-parity", 3), ("mean-odds", 2), ("mean-opportunity", 3)],
 )
 def test_several_scores_are_watched_together(definition, n_classes):
     """Directions have the share that is bounded; a smaller bound raises an alarm."""
@@ -340,7 +289,7 @@ def lognormal(n, seed, gap):
     return np.column_stack([s, np.exp(rng.normal(size=n) + gap * s)])
 
 
-# g for R² of exp(z + gs) on s.
+# g for R² of exp(z + gs) on s: what groups explain of a mixture of two lognormals.
 GAPS = {0.03: 0.46973, 0.12: 1.1182}
 
 
@@ -360,21 +309,11 @@ def test_heavy_tails_do_not_raise_alarms(identity):
     assert Monitor(identity, 0.05, 0.05).update(lognormal(10_000, 0, GAPS[0.12])).alarm
 
 
-def test_the_lognormal_populations_have_the_shares_they_are_named_for():
-    for share, gap in GAPS.items():
-        means = np.exp(0.5 + gap * np.array([0.0, 1.0]))
-        part, mean = np.array([0.6, 0.4]), np.array([0.6, 0.4]) @ means
-        between = part @ (means - mean) ** 2
-        whole = part @ (np.exp(2.0 + 2 * gap * np.array([0.0, 1.0]))) - mean**2
-        assert between / whole == pytest.approx(share, rel=1e-3)
-
-
 def test_a_change_is_found_after_a_long_quiet_time(model):
     """10,000 rows under the bound; gamblers who start at the change need less than 5,000."""
-    for seed in range(3):
-        monitor = Monitor(model, 0.05)
-        assert not monitor.update(rows(10_000, seed)[0]).alarm
-        assert monitor.update(rows(5000, 100 + seed, shift=0.8)[0]).alarm
+    monitor = Monitor(model, 0.05)
+    assert not monitor.update(rows(10_000, 0)[0]).alarm
+    assert monitor.update(rows(5000, 100, shift=0.8)[0]).alarm
 
 
 # ---------------------------------------------------------------------- weights
@@ -448,26 +387,18 @@ def test_levels_exclude_each_other():
     assert not StreamColumns(0, (slice(0, 1),), np.array([np.inf, 1.0])).limited
 
 
-def test_probabilities_hold_no_surprises():
-    X, y = classes(3000, 0)
-    model = FairRidgeClassifier(0.02, sensitive=["s"], definition="mean-parity").fit(X, y)
-    state = Monitor(model).update(classes(6000, 1, shift=3.0)[0])
-    assert state.alarm
-    assert state.n_surprises == 0
-
-
 @pytest.mark.slow
 def test_false_alarms_are_rare_and_changes_are_found(model):
     quiet = sum(Monitor(model, 0.06, 0.05).update(rows(6000, s)[0]).alarm for s in range(100, 150))
     found = sum(
         Monitor(model, 0.06, 0.05).update(rows(6000, s, shift=1.0)[0]).alarm
-        for s in range(200, 220)
+        for s in range(200, 210)
     )
     assert quiet / 50 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 50)
-    assert found == 20
+    assert found == 10
 
 
-def test_a_damaged_state_is_refused(tmp_path):
+def test_a_damaged_state_and_one_of_another_version_are_refused(tmp_path):
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(300, 3))
     model = FairRidgeRegressor(0.05, sensitive=[0]).fit(Z, Z.sum(axis=1))
@@ -477,13 +408,17 @@ def test_a_damaged_state_is_refused(tmp_path):
     monitor.save(path)
     good = json.loads(path.read_text())
     assert Monitor.load(path, model).state == monitor.state
-    changes = [(key, value) for key in good for value in (None, "x", 10**400, -1.0, [], [None])]
-    for key, value in changes:
-        path.write_text(json.dumps(good | {key: value}))
+    changes = [(key, value) for key in good for value in (None, "x", 10**400)]
+    for text in [*(json.dumps(good | {key: value}) for key, value in changes), "{}", "[1", "\x00"]:
+        path.write_text(text)
         with pytest.raises(ValueError, match=re.escape(repr(str(path)))):
             Monitor.load(path, model)
-    path.write_text(json.dumps(good | {"rows": float("nan")}))
-    with pytest.raises(ValueError, match="is not the state of a fairridge monitor"):
+    text = json.dumps(good)
+    path.write_text(text.replace('"worst": [', '"worst": [1.0, '))
+    with pytest.raises(ValueError, match="its checksum does not match"):
+        Monitor.load(path, model)
+    path.write_text(text.replace('"format": 5, ', ""))
+    with pytest.raises(ValueError, match=r"another version of fairridge.*begin another state"):
         Monitor.load(path, model)
 
 
@@ -519,18 +454,6 @@ def test_other_models_are_watched_like_ours():
         assert state.alarm == own.alarm == alarm
         assert np.log(state.wealth) == pytest.approx(np.log(own.wealth), rel=0.05, abs=0.05)
     assert watched.watches == "share of the variance of the predictions due to sex"
-
-
-def test_classifiers_have_exact_guarantees():
-    X, S, y = named_rows(2000, 0)
-    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y > 0)
-    monitor = Monitor(plain, 0.9, X=X, sensitive_features=S)
-    assert monitor.watches == f"{OF_PROBABILITIES} due to sex"
-    assert monitor._streams[0].columns.limited
-    new, groups, _ = named_rows(3000, 5)
-    assert not monitor.update(new, groups).alarm
-    strict = Monitor(plain, 0.001, X=X, sensitive_features=S)
-    assert strict.update(new, groups).alarm
 
 
 def test_the_state_of_another_model_is_saved_and_found_again(tmp_path):
@@ -616,15 +539,3 @@ def test_each_bound_is_watched_on_the_columns_of_its_attribute(of_attributes):
         expected = np.corrcoef(apart.T)[0, 1]
         sums = process.products[0]
         assert sums[0, 1] / np.sqrt(sums[0, 0] * sums[1, 1]) == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_state_of_several_bounds_goes_on_where_it_stopped(of_attributes, tmp_path):
-    model, people = of_attributes
-    X, path = people(900, 4)[0], tmp_path / "state.json"
-    whole, parts = Monitor(model, shuffle=False), Monitor(model, shuffle=False)
-    expected = whole.update(X)
-    parts.update(X[:300])
-    parts.save(path)
-    again = Monitor.load(path, model)
-    assert again.update(X[300:]).wealth == pytest.approx(expected.wealth, rel=1e-9)
-    assert again.unfairness == whole.unfairness

@@ -79,28 +79,6 @@ def test_models_of_folds_are_those_of_a_search_from_nothing(frame, eta, family):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["poisson", "binomial"])
-def test_five_folds_against_fits_by_hand_whatever_other_bounds_are_asked_for(frame, eta, family):
-    model, y = models(family), response(family, eta)
-    folds = list(KFold(5, shuffle=True, random_state=2).split(frame))
-    table = cross_validate(model, frame, y, unfairness=BOUNDS, folds=folds).to_frame()
-    alone = cross_validate(model, frame, y, unfairness=[0.1], folds=folds).to_frame()
-    with_others = table[table["unfairness"] == 0.1]
-    for name in ("loss", "train_loss", "achieved", "share_of_means"):
-        np.testing.assert_allclose(with_others[name], alone[name], rtol=1e-8, atol=1e-10)
-    for k, (train, test) in enumerate(folds):
-        fitted = clone(model).set_params(unfairness=0.1).fit(frame.iloc[train], y[train])
-        means = fitted.predict if family == "poisson" else lambda X, m=fitted: m.predict_proba(X)
-        mean, truth = means(frame.iloc[test]), y[test]
-        if family == "poisson":
-            log = np.log(np.where(truth > 0, truth, 1.0) / mean)
-            expected = 2.0 * np.mean(truth * log - truth + mean)
-        else:
-            expected = -2.0 * np.mean(np.log(mean[np.arange(len(truth)), truth]))
-        assert alone["loss"][k] == pytest.approx(expected, rel=1e-8)
-
-
-@pytest.mark.slow
 def test_parts_that_do_not_divide_the_rows(frame, eta):
     """Training rows of half the rest."""
     model, y = models("binomial"), response("binomial", eta)
