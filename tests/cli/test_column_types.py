@@ -1,7 +1,6 @@
-"""Text that holds numbers and dates, in messy loan applications."""
+"""Text that holds numbers and dates."""
 
 import json
-import warnings
 from datetime import date
 
 import numpy as np
@@ -10,121 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairridge import FairRidgeRegressor, load, save
+from fairridge import FairRidgeRegressor, save
 from fairridge.cli.column_types import Kinds, typed
 from fairridge.cli.errors import BadInputError
-
-ROLES = ("--response", "default", "--sensitive", "race")
-
-
-def loans(n, seed):
-    """Loan applications as they come: keys, amounts, rates, dates and codes, all as text."""
-    rng = np.random.default_rng(seed)
-    race = rng.choice(["Black", "White"], n, p=[0.3, 0.7])
-    income = np.round(rng.lognormal(10.8 - 0.3 * (race == "Black"), 0.4, n), 2)
-    rate = np.round(rng.uniform(3, 20, n), 2)
-    opened = np.datetime64("2015-01-01") + rng.integers(0, 2000, n)
-    days = pd.to_datetime(opened)
-    eta = -1.5 + 0.12 * (rate - 10) - 1.2 * np.log(income / 5e4) + rng.logistic(size=n)
-    return pd.DataFrame(
-        {
-            "id": [f"L{seed}-{k:06d}" for k in range(n)],
-            "race": race,
-            "income": [f"${value:,.2f}" for value in income],
-            "savings": [
-                f"{value:,.1f}".replace(",", " ").replace(".", ",") for value in income / 7
-            ],
-            "rate": [f"{value}%" for value in rate],
-            "opened": days.strftime("%Y-%m-%d"),
-            "born": [d.strftime("%d/%m/%Y") for d in days - pd.to_timedelta(9000, "D")],
-            "zip": rng.choice([f"0{k}" for k in range(2100, 2120)] + ["94110", "10001"], n),
-            "default": (eta > 0).astype(int),
-        }
-    )
-
-
-@pytest.fixture
-def files(folder):
-    for name, n, seed in (("train.csv", 2000, 1), ("new.csv", 300, 2)):
-        loans(n, seed).to_csv(folder / name, index=False)
-    return folder
-
-
-def cleaned(frame):
-    """The same columns as a careful user would write them."""
-    text = frame["savings"].str.replace(" ", "").str.replace(",", ".")
-    epoch = pd.Timestamp("1970-01-01")
-    born = pd.to_datetime(frame["born"], format="%d/%m/%Y")
-    return frame.drop(columns="id").assign(
-        income=frame["income"].str.replace("[$,]", "", regex=True).astype(float),
-        savings=text.astype(float),
-        rate=frame["rate"].str.rstrip("%").astype(float),
-        opened=(pd.to_datetime(frame["opened"]) - epoch).dt.days.astype(float),
-        born=(born - epoch).dt.days.astype(float),
-    )
-
-
-def test_a_key_is_refused_before_any_work(run, files):
-    shown = run("fit", "train.csv", *ROLES)
-    assert shown.code == 2
-    assert "column 'id' is text with 2,000 different values in 2,000 rows" in shown.error
-    assert "--drop id" in shown.error
-
-
-@pytest.mark.slow
-def test_messy_columns_are_read_as_what_they_mean_and_said(run, files):
-    fitted = run("fit", "train.csv", *ROLES, "--drop", "id", "--out", "m.json")
-    assert fitted.code == 0
-    for words in (
-        "note: 7 columns become 27 encoded columns; 2,000 rows.",
-        "Column 'income': read '$",
-        "Column 'savings': read '",
-        ", a number with a decimal comma.",
-        ", a number of percent.",
-        "Column 'opened' holds dates: read as days since 1970-01-01.",
-        ", day first, in days since 1970-01-01.",
-    ):
-        assert words in fitted.error
-    assert "'zip'" not in fitted.error
-    cleaned(loans(2000, 1)).to_csv("clean.csv", index=False)
-    run("fit", "clean.csv", *ROLES, "--categorical", "zip", "--out", "clean.json")
-    cleaned(loans(300, 2)).to_csv("clean_new.csv", index=False)
-    messy = run("predict", "new.csv", "-m", "m.json", "--out", "scores.csv")
-    assert messy.code == 0
-    assert "Column 'income': read '$" in messy.error
-    run("predict", "clean_new.csv", "-m", "clean.json", "--out", "clean_scores.csv")
-    scores = pd.read_csv("scores.csv", dtype=str)
-    same = pd.read_csv("clean_scores.csv", dtype=str)
-    np.testing.assert_allclose(
-        scores["probability_1"].astype(float), same["probability_1"].astype(float), rtol=1e-9
-    )
-    # What was given is written back as it was.
-    given = loans(300, 2).astype(str)
-    pd.testing.assert_frame_equal(scores[given.columns], given, check_dtype=False)
-
-
-def test_codes_stay_text_in_a_file_without_leading_zeros(run, files):
-    run("fit", "train.csv", *ROLES, "--drop", "id", "--out", "m.json")
-    new = loans(300, 2)
-    new = new[new["zip"] == "94110"]
-    new.to_csv("one_zip.csv", index=False)
-    scored = run("predict", "one_zip.csv", "-m", "m.json", "--json")
-    assert scored.code == 0
-    assert len(json.loads(scored.out)["probability_1"]) == len(new)
-
-
-@pytest.mark.slow
-def test_reports_audits_and_comparisons_read_alike(run, files):
-    run("fit", "train.csv", *ROLES, "--drop", "id", "--out", "m.json")
-    audited = run("audit", "new.csv", "-m", "m.json", "-y", "default")
-    assert "favorable outcome: default = 0" in audited.out
-    report = run("report", "train.csv", "-y", "default", "-m", "m.json", "--cv", 0,
-                 "--bootstrap", 0)  # fmt: skip
-    assert report.code == 0
-    compared = run("compare", "train.csv", *ROLES, "--drop", "id,zip", "--models", "FGRRM",
-                   "--cv", 2)  # fmt: skip
-    assert compared.code == 0
-    assert "Column 'rate': read '" in compared.error
 
 
 def column(*values, kind=None):
@@ -138,7 +25,6 @@ def column(*values, kind=None):
         (["17.25%", "3 %"], [17.25, 3.0]),
         (["1 234,5", "7", "12\u00a0345\u202f678,25"], [1234.5, 7.0, 12345678.25]),
         (["1.234,5 €", "9"], [1234.5, 9.0]),
-        (["1,234", "5"], [1234.0, 5.0]),
         (["2024-02-29", "1970-01-02"], [19782.0, 1.0]),
         (["29/02/2024", "2.1.1970", "1970-01-03"], [19782.0, 1.0, 2.0]),
         (["1970-01-01T12:00:00", "1970-01-02T01:00:00+01:00"], [0.5, 1.0]),
@@ -155,16 +41,12 @@ def test_numbers_and_dates_are_recognized(texts, numbers):
     "texts",
     [
         ["02139", "94110"],
-        ["01", "$5"],
         ["$5", "€5"],
-        ["5%", "6"],
-        ["1", "2"],
         ["$5", "none"],
         ["1,23,4", "5"],
         ["12/31/2024", "01/02/2024"],
         ["31/02/2024", "01/02/2024"],
         ["1,5", "1.5"],
-        ["5$5", "6"],
     ],
 )
 def test_other_text_stays_text(texts):
@@ -241,10 +123,6 @@ def predicted(run, frame, *options):
     return json.loads(found.out)["prediction"]
 
 
-def test_a_model_predicts_the_file_that_it_was_fitted_to(run, european):
-    assert len(predicted(run, european)) == 80
-
-
 def test_a_file_is_read_in_the_style_of_the_fit(run, european):
     """A point alone says nothing about itself; the file of the fit does."""
     rows = european.head(3)
@@ -272,14 +150,12 @@ def test_a_monitor_reads_weights_in_the_style_of_the_fit(run, european, folder):
          "with a decimal comma"),
         ("rate", [5, 6], "has numbers without \"%\"; the file that the model was fitted to has "
          "numbers of percent"),
-        ("rate", ["0.05", "6%"], "has '0.05'"),
         ("price", ["$ 5", "$ 6"], "has '$ 5'; the file that the model was fitted to has numbers in "
          "€"),
         ("size", ["6,5", "1,25"], "has '6,5'; the file that the model was fitted to has numbers "
          "with a decimal point"),
         ("size", ["5%", "6%"], "has '5%'; the file that the model was fitted to has numbers"),
         ("seen", [19_000, 19_001], "has numbers; the file that the model was fitted to has dates"),
-        ("amount", ["2024-01-31", "2024-02-01"], "has '2024-01-31'"),
         ("size", ["2024-01-31", "2024-02-01"], "holds dates; the file that the model was fitted"),
     ],
 )  # fmt: skip
@@ -327,18 +203,6 @@ def test_every_command_that_reads_rows_for_a_model_reads_alike(run, european):
     explained = run("reasons", "new.csv", "-m", "m.json", "--json")
     assert explained.code == 0, explained.error
     assert "6.096" in explained.out
-    watched = run("monitor", "new.csv", "-m", "m.json", "--state", "s.json")
-    assert watched.code == 0, watched.error
-
-
-def test_held_out_rows_in_a_file_are_read_like_the_others(run, european):
-    held = european.assign(amount="6.096")
-    held.to_csv("held.csv", sep=";", index=False)
-    options = ("--response", "y", "--sensitive", "sex", "--numeric", "grade", "--bounds", "1")
-    found = run("choose", "train.csv", *options, "--rule", "mean-gap:9000", "--held-out",
-                "held.csv", "--json")  # fmt: skip
-    assert found.code == 0, found.error
-    assert "'6.096' as 6096" in found.error or json.loads(found.out)["held_out_rows"] == 80
 
 
 def test_a_model_of_python_reads_numbers_however_they_are_written(run, folder):
@@ -353,17 +217,6 @@ def test_a_model_of_python_reads_numbers_however_they_are_written(run, folder):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_a_fit_in_python_forgets_how_a_file_was_written(run, european):
-    model = load("m.json")
-    X = pd.DataFrame({name: np.arange(80.0) for name in model.feature_names_in_})
-    X["sex"] = european["sex"]
-    X["amount"] = np.random.default_rng(0).normal(size=80)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        save(model.fit(X, np.arange(80.0)), "again.json")
-    assert load("again.json")._fitted.text_styles == ()
-
-
 def test_a_stream_gives_the_same_model_or_none(run, folder):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
@@ -375,9 +228,6 @@ def test_a_stream_gives_the_same_model_or_none(run, folder):
     )
     frame.to_parquet("d.parquet")
     roles = ("--response", "y", "--sensitive", "s", "--json")
-    read = run("fit", "d.parquet", *roles)
-    assert read.code == 0
-    assert "coefficients" in read.out
     streamed = run("fit", "d.parquet", "--stream", *roles)
     assert streamed.code == 2
     assert "column 'rate' holds text or dates that mean numbers, such as '" in streamed.error
@@ -387,10 +237,9 @@ def test_a_stream_gives_the_same_model_or_none(run, folder):
     )
     assert (one.code, other.code) == (0, 0)
     first, second = (json.loads(result.out)["coefficients"] for result in (one, other))
-    for one, other in zip(first, second, strict=True):
-        assert one.pop("term") == other.pop("term")
-        numbers = {key: value for key, value in one.items() if isinstance(value, float)}
-        assert numbers == pytest.approx({key: other[key] for key in numbers}, rel=1e-9)
+    assert [row["term"] for row in first] == [row["term"] for row in second]
+    raw = [[row["raw"] for row in rows] for rows in (first, second)]
+    np.testing.assert_allclose(*raw, rtol=1e-9)
     numbers = run("fit", "d.parquet", "--stream", *roles, "--categorical", "s")
     assert numbers.code == 2
     assert "--categorical s: the column holds double" in numbers.error
@@ -404,9 +253,8 @@ def test_nanoseconds_are_days_like_any_other_time(folder):
     assert half == pytest.approx(0.5, abs=1e-12)
 
 
-@pytest.mark.parametrize("start", ["\n", "\r\n \n", "\ufeff\n"])
-def test_blank_lines_above_the_names_say_nothing_about_separators(run, folder, start):
+def test_blank_lines_above_the_names_say_nothing_about_separators(run, folder):
     rows = "".join(f"{k % 2};{k},5;{(k * 7) % 5},25\n" for k in range(30))
-    (folder / "d.csv").write_text(f"{start}s;x;y\n{rows}", encoding="utf-8")
+    (folder / "d.csv").write_text(f"\ufeff\r\n \ns;x;y\n{rows}", encoding="utf-8")
     result = run("fit", "d.csv", "--response", "y", "--sensitive", "s")
     assert result.code == 0, result.error

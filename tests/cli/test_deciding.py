@@ -34,8 +34,8 @@ ROLES = ("--response", "outcome", "--sensitive", "sex", "--drop", "noise")
 
 @pytest.mark.slow
 def test_a_file_of_held_out_rows_gives_what_python_gives(run, files):
-    options = (*ROLES, "--rule", "adverse-impact:0.8", "--held-out", "other.csv", "--json")
-    options = (*options, "--bounds", "0,0.01,0.02,0.05,0.1,0.5")
+    options = (*ROLES, "--rule", "adverse-impact:0.7", "--top", "0.2", "--minimum-share", "0.02")
+    options = (*options, "--held-out", "other.csv", "--bounds", "0,0.01,0.1,0.5", "--json")
     result = run("choose", "one.csv", *options, "--out", "model.json")
     assert result.code == 0, result.error
     found = json.loads(result.out)
@@ -46,13 +46,14 @@ def test_a_file_of_held_out_rows_gives_what_python_gives(run, files):
         parts[0]["outcome"],
         parts[1].drop(columns="outcome"),
         parts[1]["outcome"],
-        rule=AdverseImpact(0.8),
-        unfairness=[0, 0.01, 0.02, 0.05, 0.1, 0.5],
+        rule=AdverseImpact(0.7, top=0.2, minimum_share=0.02),
+        unfairness=[0, 0.01, 0.1, 0.5],
     )
     assert found["granted"]
     assert found["unfairness"] == expected.unfairness
     assert found["held_out_rows"] == 2500
-    assert [step["passed"] for step in found["tested"]] == expected.tested["passed"].tolist()
+    values = [step["value"] for step in found["tested"]]
+    np.testing.assert_allclose(values, expected.tested["value"])
     assert "default" not in found["favorable"].split("(")[0]
     saved = load("model.json")
     np.testing.assert_allclose(saved.coef_, expected.model.coef_)
@@ -70,55 +71,6 @@ def test_a_share_of_the_rows_is_held_out_by_class_and_seed(run, files):
     shown = run("choose", "one.csv", *options[:-1])
     assert "Bounds tested on held-out rows" in shown.out
     assert "1,500 rows to fit to, 1,000 to test on." in shown.error
-
-
-@pytest.mark.slow
-def test_capacity_and_shares(run, files, folder):
-    options = (*ROLES, "--held-out", "other.csv", "--bounds", "0,0.05", "--minimum-share", "0.02")
-    rule = ("--rule", "adverse-impact:0.7", "--top", "0.2")
-    found = json.loads(run("choose", "one.csv", *options, *rule, "--json").out)
-    parts = [people(2500, k).drop(columns="noise") for k in (0, 1)]
-    expected = choose_bound(
-        FairRidgeClassifier(sensitive=["sex"]),
-        parts[0].drop(columns="outcome"),
-        parts[0]["outcome"],
-        parts[1].drop(columns="outcome"),
-        parts[1]["outcome"],
-        rule=AdverseImpact(0.7, top=0.2, minimum_share=0.02),
-        unfairness=[0, 0.05],
-    )
-    values = [step["value"] for step in found["tested"]]
-    np.testing.assert_allclose(values, expected.tested["value"])
-    odds = json.loads(run("choose", "one.csv", *options, "--rule", "odds-gap:0.3", "--json").out)
-    assert odds["granted"]
-    for arguments, message in (
-        ((*rule[:2], "--top", "2.5"), "--top 2.5 must be a share"),
-        (("--rule", "mean-gap:0.1", "--top", "10"), "and not for mean-gap"),
-        ((*rule[:2], "--top", "10", "--threshold", "0.4"), "two ways to select"),
-    ):
-        result = run("choose", "one.csv", *options, *arguments)
-        assert result.code == 2, message
-        assert message in result.error
-    scored = people(500, 2).assign(score=np.linspace(0, 1, 500))
-    scored.to_csv(folder / "scored.csv", index=False)
-    audited = run("audit", "scored.csv", "--prediction", "score", "--sensitive", "sex",
-                  "--top", "50", "--json")  # fmt: skip
-    facts = json.loads(audited.out)
-    assert facts["top"] == 50
-    assert facts["groups"][-1]["selection_rate"] == pytest.approx(0.1)
-
-
-def test_the_answer_is_open_where_no_two_groups_can_be_tested(run, folder):
-    frame = people(1500, 1)
-    few = frame.index[frame["sex"] == "m"][20:]
-    frame.drop(few).to_csv("1.csv", index=False)
-    people(1500, 0).to_csv("0.csv", index=False)
-    options = (*ROLES, "--rule", "adverse-impact:0.5", "--held-out", "1.csv", "--bounds", "0,0.01")
-    result = run("choose", "0.csv", *options)
-    assert result.code == 3, result.error
-    assert "undecided: groups could not be tested" in " ".join(result.out.split())
-    found = json.loads(run("choose", "0.csv", *options, "--json").out)
-    assert (found["undecided"], found["tested"]) == (True, [])
 
 
 def test_groups_that_are_not_tested_are_named(run, folder):
@@ -143,23 +95,13 @@ def test_groups_that_are_not_tested_are_named(run, folder):
     assert "Not tested: sex = x" in flat
     assert "Nearest to breaking the rule: sex = " in flat
     assert (folder / "model.json").exists()
-    wrong = run("choose", "0.csv", *options, "--untested", "drop")
-    assert wrong.code == 2
-    assert "--untested drop is not known" in wrong.error
-
-
-def test_held_out_rows_must_be_others(run, files):
-    options = (*ROLES, "--rule", "adverse-impact:0.8", "--held-out", "one.csv", "--bounds", "0")
-    result = run("choose", "one.csv", *options)
-    assert result.code == 2
-    assert "2,500 of 2,500 held-out rows are training rows" in result.error
 
 
 def test_levels_that_only_held_out_rows_have_are_known(run, folder):
     frame = people(600, 0)
     frame.loc[0, "town"] = "rare"  # held out with some of the seeds
     frame.to_csv("rare.csv", index=False)
-    for seed in range(4):
+    for seed in range(2):
         options = (*ROLES, "--rule", "mean-gap:0.5", "--held-out", "0.5", "--seed", seed)
         options = (*options, "--bounds", "0.1")
         result = run("choose", "rare.csv", *options, "--predictor-penalty", "1", "--json")
@@ -178,25 +120,14 @@ def test_no_model_is_saved_if_none_passes(run, files, folder):
     assert "exit code is 3" in " ".join(run("choose", "--help").out.split())
 
 
-def test_messages_of_commands_name_options(run, folder):
-    frame = people(300, 0).assign(claims=np.random.default_rng(0).poisson(1.0, 300))
-    frame.to_csv("claims.csv", index=False)
-    roles = "--response", "claims", "--sensitive", "sex", "--family", "poisson"
-    assert run("fit", "claims.csv", *roles, "--out", "model.json").code == 0
-    result = run("monitor", "claims.csv", "--model", "model.json", "--state", "watch.json")
-    assert result.code == 2
-    assert "give the bound to watch as --unfairness …" in result.error
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--rule", "four-fifths"), "--rule four-fifths is not known"),
-        (("--rule", "adverse-impact:much"), "stands a number"),
-        (("--rule", "adverse-impact:1.5"), "between 0 and 1"),
         (("--rule", "mean-gap:-1"), "greater than 0"),
+        (("--rule", "adverse-impact:0.7", "--top", "2.5"), "--top 2.5 must be a share"),
+        (("--rule", "mean-gap:0.1", "--top", "10"), "and not for mean-gap"),
         (("--rule", "mean-gap", "--held-out", "1.5"), "share between 0 and 1"),
-        (("--rule", "mean-gap", "--held-out", "nothere.csv"), "nothere.csv"),
         (("--rule", "mean-gap", "--confidence", "2"), "--confidence 2.0"),
     ],
 )
@@ -205,12 +136,6 @@ def test_what_choose_refuses(run, files, options, message):
     assert result.code == 2
     assert message in result.error
     assert result.error.count("\n") <= 3
-
-
-def test_rules_are_not_for_survival(run, files):
-    result = run("choose", "one.csv", *ROLES, "--rule", "mean-gap:0.1", "--family", "cox")
-    assert result.code == 2
-    assert "not for survival times" in result.error
 
 
 def test_a_monitor_goes_on_from_its_state(run, folder):
@@ -243,52 +168,6 @@ def test_a_monitor_goes_on_from_its_state(run, folder):
     broken = run("monitor", "batch.csv", *options)
     assert broken.code == 2
     assert "is not the state of a fairridge monitor" in broken.error
-    same = run("monitor", "batch.csv", "--model", "model.json", "--state", "batch.csv")
-    assert same.code == 2
-
-
-def test_a_monitor_of_opportunities_needs_the_class(run, folder):
-    train = people(2000, 0)
-    columns = ["sex", "skill", "town"]
-    model = FairRidgeClassifier(0.05, sensitive=["sex"], definition="mean-opportunity")
-    save(model.fit(train[columns], train["outcome"]), "model.json")
-    people(1000, 1).assign(w=1.0).to_csv("batch.csv", index=False)
-    options = ("monitor", "batch.csv", "--model", "model.json", "--state", "state.json")
-    without = run(*options)
-    assert without.code == 2
-    assert "Pass y, once it is known" in without.error
-    assert not (folder / "state.json").exists()
-    result = run(*options, "--response", "outcome", "--weight", "w", "--json")
-    assert result.code == 0, result.error
-    found = json.loads(result.out)
-    assert found["watches"].endswith("among people of class repaid")
-    expected = Monitor(model).update(people(1000, 1)[columns], y=people(1000, 1)["outcome"])
-    assert found["wealth"] == pytest.approx(expected.wealth, rel=1e-6)
-    assert found["surprises"] == 0
-    missing = run(*options, "--response", "result")
-    assert missing.code == 2
-    assert "result" in missing.error
-
-
-def test_missing_attributes_are_a_group(run, folder):
-    for name, seed in (("one", 0), ("other", 1)):
-        frame = people(2500, seed).astype({"sex": object})
-        frame.loc[::6, "sex"] = None
-        frame.to_csv(folder / f"{name}.csv", index=False)
-    options = (*ROLES, "--missing", "level", "--rule", "adverse-impact:0.5", "--json")
-    for held_out in (("--held-out", "other.csv"), ()):  # other rows, or some of these
-        result = run("choose", "one.csv", *options, *held_out, "--bounds", "0,0.1")
-        assert result.code == 0, result.error
-        assert json.loads(result.out)["granted"]
-
-
-def test_a_model_of_several_classes_is_watched(run, folder):
-    frame = people(300, 0).assign(outcome=np.tile(["a", "b", "c"], 100))
-    frame.to_csv(folder / "three.csv", index=False)
-    options = (*ROLES, "--definition", "mean-parity", "--out", "model.json")
-    assert run("fit", "three.csv", *options).code == 0
-    result = run("monitor", "three.csv", "--model", "model.json", "--state", "state.json")
-    assert result.code == 0, result.error
 
 
 @pytest.mark.slow

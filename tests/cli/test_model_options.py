@@ -1,7 +1,6 @@
 """Options of models: rare levels, levels that decide the response, blind models, controls."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -71,8 +70,6 @@ def test_rare_levels_are_merged(run, rows):
     assert not any("[t0]" in term or "[z]" in term for term in terms)
     # What is said before the fit is what it has.
     assert f"4 columns become {len(terms) - 1} encoded columns" in shown.error
-    share = run("fit", "rows.csv", *ROLES, "--min-frequency", 20 / N, "--json")
-    assert json.loads(share.out)["log_likelihood"] == found["log_likelihood"]
 
 
 def test_base_levels_are_chosen(run, rows):
@@ -91,9 +88,7 @@ def test_base_levels_are_chosen(run, rows):
     ("base", "message"),
     [
         (["job"], "--base job must be most-frequent or a name and a value"),
-        (["job=a", "job=b"], "--base names 'job' twice"),
         (["job=nobody"], "base names the level 'nobody' of column 'job'"),
-        (["nothing=a"], "base names column 'nothing', which is not there"),
     ],
 )
 def test_base_levels_that_are_not_there(run, rows, base, message):
@@ -101,15 +96,6 @@ def test_base_levels_that_are_not_there(run, rows, base, message):
     shown = run("fit", "rows.csv", *ROLES, *options)
     assert shown.code == 2
     assert message in shown.error
-
-
-def test_merged_levels_are_counted_with_weights(run, rows):
-    rows.assign(w=np.where(rows["town"] == "t0", 10.0, 1.0)).to_csv("rows.csv", index=False)
-    base = ("fit", "rows.csv", *ROLES, "--weight", "w", "--min-frequency", 20, "--json")
-    shown = run(*base)
-    terms = [row["term"] for row in json.loads(shown.out)["coefficients"]]
-    assert "town[t0]" in terms
-    assert f"become {len(terms) - 1} encoded columns" in shown.error
 
 
 def test_too_many_levels_may_be_merged(run, rows):
@@ -133,73 +119,10 @@ def test_blind_models_predict_without_sensitive_columns(run, rows):
     wanted = load("m.json").predict_proba(rows[COLUMNS[:-1]])[:, 1]
     found = pd.read_csv("scores.csv")["probability_yes"]
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
-    audited = json.loads(run("audit", "rows.csv", "-m", "m.json", "-y", "hired", "--json").out)
-    assert audited["share_of_eta"] == pytest.approx(0.005)
 
 
-def test_controls_are_passed_on_in_memory_and_in_streams(run, rows):
-    base = (*ROLES, "--predictors", "skill,town", "--controls", "town", "-r", 0.01, "--json")
-    found = json.loads(run("fit", "rows.csv", *base).out)
-    model = FairRidgeClassifier(0.01, sensitive=["sex"], controls=["town"])
-    model.fit(rows[["sex", "skill", "town"]], rows["hired"])
-    assert found["controls"] == ["town"]
-    assert found["lambda"] == pytest.approx(model.lambda_, rel=1e-6)
-    streamed = json.loads(run("fit", "rows.parquet", "--stream", *base).out)
-    assert streamed["lambda"] == pytest.approx(model.lambda_, rel=1e-6)
-    for name in ("decision_gap", "group_differences"):
-        assert streamed[name] == pytest.approx(found[name], rel=1e-6)
-
-
-def test_a_path_and_a_comparison_take_the_options(run, rows):
-    base, X = (*ROLES, "--min-frequency", 20, "--blind", "--drop", "job"), rows[COLUMNS[:-1]]
-    path = json.loads(run("path", "rows.csv", *base, "--bounds", "0.001,1", "--json").out)
-    model = FairRidgeClassifier(sensitive=["sex"], min_frequency=20, blind=True)
-    wanted = model.path(X, rows["hired"], unfairness=[0.001, 1.0])
-    assert path["deviance"] == pytest.approx(list(wanted.deviance), rel=1e-9)
-    shown = run("compare", "rows.csv", *base, "--models", "FGRRM", "-r", 0.001, "--cv", 3, "--json")
-    row = json.loads(shown.out)["models"][1]
-    fitted = model.set_params(unfairness=0.001).fit(X, rows["hired"])
-    for name, value in fitted.dependence_.items():
-        assert row[f"train_{name}"] == pytest.approx(value, rel=1e-6), name
-    refused = run("compare", "rows.csv", *base, "--models", "ZLRM")
-    assert refused.code == 2
-    assert "is for fair ridge models" in refused.error
-
-
-@pytest.mark.parametrize("option", ["--blind", "--min-frequency=3", "--controls=skill", "-r=0.1"])
-def test_a_saved_model_has_its_own_options(run, rows, option):
+def test_a_saved_model_has_its_own_options(run, rows):
     run("fit", "rows.csv", *ROLES, "--out", "m.json")
-    shown = run("report", "rows.csv", "-y", "hired", "-m", "m.json", *option.split("="))
+    shown = run("report", "rows.csv", "-y", "hired", "-m", "m.json", "--blind")
     assert shown.code == 2
     assert "is for a new model; --model has its own: leave one out." in shown.error
-
-
-@pytest.mark.slow
-def test_a_blind_report_says_its_price(run, rows):
-    base = ("report", "rows.csv", *ROLES, "--blind", "--drop", "job", "-r", 0.002)
-    shown = run(*base, "--cv", 2, "--bootstrap", 0)
-    assert shown.code == 0, shown.error
-    assert "The model is blind" in shown.out
-
-
-@pytest.mark.slow
-def test_a_report_names_columns_whose_rare_levels_are_merged(run, rows):
-    options = ("report", "rows.csv", *ROLES, "--drop", "job", "--cv", 0, "--bootstrap", 0)
-    assert run(*options, "--min-frequency", 20, "--out", "merged.html").code == 0
-    assert run(*options, "--out", "plain.html").code == 0
-    merged, plain = (Path(name).read_text() for name in ("merged.html", "plain.html"))
-    assert "min_frequency=20" in merged
-    assert "min_frequency=" not in plain
-
-
-@pytest.mark.slow
-def test_a_report_takes_missing_values(run, rows):
-    rows.loc[::11, "skill"] = np.nan
-    rows.to_csv("rows.csv", index=False)
-    options = ("--drop", "job,town", "--cv", 0, "--bootstrap", 0)
-    shown = run("report", "rows.csv", *ROLES, *options, "--missing", "level", "--out", "a.html")
-    assert shown.code == 0, shown.error
-    fit = run("fit", "rows.csv", *ROLES, *options[:2], "--missing", "level", "--out", "m.json")
-    assert fit.code == 0, fit.error
-    shown = run("report", "rows.csv", "-y", "hired", "-m", "m.json", *options, "--out", "b.html")
-    assert shown.code == 0, shown.error

@@ -34,22 +34,13 @@ def files(folder):
     "command",
     [
         "fit d.csv -y y -s s -o d.csv",
-        "fit link.csv -y y -s s -o d.csv",
-        "path d.csv -y y -s s -o link.csv",
         "path d.csv -y y -s s --plot hard.csv",
-        "report d.csv -y y -s s -o hard.csv",
         "report d.csv -y y -m m.json -o model-link.json",
         "predict d.csv -m m.json -o ./d.csv",
-        "predict d.csv -m m.json -o m.json",
         "audit d.csv -p x -y y -s s -o link.csv",
-        "audit d.csv -m m.json -y y -o m.json",
         "compare d.csv -y y -s s -o hard.csv",
-        "fit parts --stream -y y -s s -o parts/1.parquet",
         "fit 'parts/*.parquet' -y y -s s -o hard.parquet",
-        "path folder --stream -y y -s s -o parts/2.parquet",
         "predict parts --stream -m m.json -o folder/1.parquet",
-        "predict parts --stream -m m.json -o hard.parquet",
-        "predict 'parts/*.parquet' -m m.json -o parts/2.parquet",
         # It would be one of the inputs of the next run.
         "predict parts --stream -m m.json -o folder/new.parquet",
     ],
@@ -71,14 +62,10 @@ def test_inputs_are_not_overwritten(run, files, command):
     ("command", "out"),
     [
         ("fit d.csv -y y -s s -o", "o.json"),
-        ("path d.csv -y y -s s --bounds 0,1 -o", "o.csv"),
         ("path d.csv -y y -s s --bounds 0,1 --plot", "o.png"),
         ("report d.csv -y y -s s --cv 0 --bootstrap 0 -o", "o.html"),
         ("predict d.csv -m m.json -o", "o.csv"),
         ("predict d.csv -m m.json -o", "o.parquet"),
-        ("predict parts --stream -m m.json -o", "o.parquet"),
-        ("audit d.csv -p x -y y -s s -o", "o.csv"),
-        ("datasets rossi -o", "o.csv"),
     ],
 )
 def test_links_stay_and_permissions_too(run, files, command, out):
@@ -110,9 +97,7 @@ def test_two_outputs_need_two_files(run, files):
     "command",
     [
         "fit d.csv -y y -s s -o",
-        "path d.csv -y y -s s --bounds 0,1 --plot",
         "report d.csv -y y -s s --cv 0 --bootstrap 0 -o",
-        "predict d.csv -m m.json -o",
     ],
 )
 def test_devices_are_written_to(run, files, device, command):

@@ -142,16 +142,12 @@ def test_a_new_parameter_is_a_new_option(monkeypatch):
         ((float, Mapping[str, float]), ["0.1"], 0.1),
         ((float, Mapping[str, float]), ["a=0.1, b = 2"], {"a": 0.1, "b": 2.0}),
         ((float, Literal["cv"]), "cv", "cv"),
-        ((float, Literal["cv"]), "3", 3.0),
         ((float, int), "500", 500),
-        ((float, int), "0.5", 0.5),
         ((Literal["most"], Mapping[str, Any]), ["a=b,c", "d=e=f"], {"a": "b,c", "d": "e=f"}),
         ((Mapping[str, Sequence[float]],), ["age=18,25"], {"age": [18.0, 25.0]}),
         ((Sequence[float],), ["0,1"], [0.0, 1.0]),
         ((Sequence[str],), ["a,b", "c"], ["a", "b", "c"]),
-        ((str, Sequence[str]), "a,b", "a,b"),
         ((Any,), "yes", "yes"),
-        ((int,), 3, 3),
     ],
 )
 def test_texts_mean_what_the_types_say(types, given, value):
@@ -162,10 +158,8 @@ def test_texts_mean_what_the_types_say(types, given, value):
     ("types", "given", "said"),
     [
         ((float, Mapping[str, float]), ["half"], "--x half must be a number, such as 0.05"),
-        ((float, Mapping[str, float]), ["a=half"], "--x a=half must be"),
         ((float, Mapping[str, float]), ["a=1,a=2"], "--x names 'a' twice"),
         ((Mapping[str, Any],), ["a"], "--x a must be a name and a value, NAME=VALUE: Some x."),
-        ((Mapping[str, Sequence[float]],), ["a=1,b"], "--x a=1,b must be"),
         ((Sequence[float],), ["1,b"], "--x 1,b must be numbers with commas"),
         ((float, int), "many", "--x many must be a number"),
     ],
