@@ -97,29 +97,3 @@ def nasty():
         (frame["linear_predictor"] + rng.normal(size=n) > 0).astype(int)
     ]
     return SimpleNamespace(X=frame, y=y, sensitive=list(NASTY)[:2])
-
-
-@pytest.fixture(scope="session")
-def expected_of():
-    """Return a function from a model and rows to what the model says, by the names of exports."""
-
-    def expected(model, X, **options):
-        eta = model._linear_predictor(X, options.get("sensitive_features"), options.get("offset"))
-        found = {"linear_predictor": eta, "prediction": model.predict(X, **options)}
-        if hasattr(model, "predict_proba"):
-            found["probabilities"] = model.predict_proba(X, **options)
-        return found
-
-    return expected
-
-
-@pytest.fixture(scope="session")
-def assert_same_numbers():
-    """Return a check that numbers agree to 1e-12, of the typical one where terms cancel."""
-
-    def check(found, expected):
-        found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
-        typical = 1e-12 * np.abs(expected).mean()
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=typical)
-
-    return check

@@ -3,7 +3,6 @@
 import copy
 import hashlib
 import json
-import math
 from functools import partial
 
 import numpy as np
@@ -168,12 +167,9 @@ def test_every_kind_of_model_that_can_be_saved_is_forged():
         (("fitted", "lambda_"), -1.0, "'lambda_' must be 64-bit floats that are at least 0"),
         (("fitted", "status_"), "fine", "'status_' cannot be 'fine'"),
         (("fitted", "_design", "n_columns"), 2, "'_design' does not fit the other fields"),
-        (("fitted", "_design", "names", "tuple", 0), "sex", "'_design' does not fit"),
         (("fitted", "_training", "weight"), "x", "'_training' .* weight of TrainingColumns is 'x'"),
-        (("fitted", "family_"), {"object": "Cox"}, "'family_' does not fit the other fields"),
         (("parameters", "unfairness"), "x", "'unfairness' cannot be 'x'"),
         (("parameters", "unfairness"), REMOVED, "'unfairness' is missing"),
-        (("parameters",), [], "'parameters' must be an object of JSON"),
     ],
 )
 def test_what_is_wrong_is_said(fitted, path_of_model, place, value, message):
@@ -187,15 +183,6 @@ def test_what_is_wrong_is_said(fitted, path_of_model, place, value, message):
 @pytest.fixture
 def path_of_model(tmp_path):
     return tmp_path / "model.json"
-
-
-def test_a_number_beyond_the_range_of_floats_is_refused(fitted, path_of_model):
-    fairridge.save(fitted("gaussian"), path_of_model)
-    document = json.loads(path_of_model.read_text())
-    text = forge(document, ("fitted", "deviance_"), math.pi)
-    path_of_model.write_text(text.replace(str(math.pi), "1e999"))
-    with pytest.raises(ValueError, match=r"model\.json' is not a fairridge model file"):
-        fairridge.load(path_of_model)
 
 
 def test_what_could_not_be_loaded_is_not_saved(fitted, path_of_model):

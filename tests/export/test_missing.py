@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.export import reasons, scorecard, to_onnx, to_python, to_sklearn, to_sql
+from fairridge.export import reasons, scorecard
 from tests.zoo import LateModule
 
 duckdb = LateModule("duckdb")
@@ -43,47 +43,6 @@ def new():
     frame.loc[2, "race"] = "stranger"
     frame.loc[3, "text"] = "new"
     return frame
-
-
-def test_queries(model, new):
-    with duckdb.connect() as connection:
-        nulls = new.astype({"number": object}).where(new.notna(), None)
-        connection.execute("CREATE TABLE data (race VARCHAR, number DOUBLE, text VARCHAR)")
-        connection.executemany("INSERT INTO data VALUES (?, ?, ?)", nulls.values.tolist())
-        found = connection.execute(to_sql(model)).df()["prediction"]
-    np.testing.assert_allclose(found, model.predict(new), rtol=1e-10)
-
-
-def test_modules_of_python(model, new):
-    module = {}
-    exec(to_python(model), module)
-    found = [module["predict"](row)["prediction"] for row in new.to_dict("records")]
-    np.testing.assert_allclose(found, model.predict(new), rtol=1e-10)
-
-
-def test_graphs(model, new):
-    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
-    text = new.fillna({"text": "(missing)"})
-    inputs = {
-        name: text[[name]].to_numpy(np.float64 if name == "number" else object) for name in text
-    }
-    (found,) = session.run(["prediction"], inputs)
-    np.testing.assert_allclose(found[:, 0], model.predict(new), rtol=1e-10)
-
-
-def test_scikit_learn_refuses_models_of_missing_values(model):
-    with pytest.raises(ValueError, match=r"to_sklearn has no missing values.*'number'"):
-        to_sklearn(model)
-
-
-def test_scikit_learn_gives_unseen_levels_their_average():
-    frame = rows(0).dropna()
-    model = FairRidgeRegressor(0.1, sensitive="race", unknown="base")
-    model.fit(frame, frame["number"] + (frame["race"] == "q"))
-    exported = to_sklearn(model)
-    np.testing.assert_allclose(exported.predict(frame), model.predict(frame), rtol=1e-10)
-    strangers = frame.assign(race="stranger")
-    np.testing.assert_allclose(exported.predict(strangers), model.predict(strangers), rtol=1e-10)
 
 
 def test_scorecards_have_points_for_missing_levels_but_not_for_missing_numbers():
