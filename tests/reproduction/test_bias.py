@@ -36,14 +36,6 @@ def test_the_model_believes_that_it_meets_the_bound(variances):
     assert (np.diff(actual / nominal, axis=0) < 0.0).all()
 
 
-def test_leakage_goes_from_nothing_to_everything(centered):
-    S, X, _ = centered
-    leakage = np.array([S.T @ (X - S @ ridge(S, X, penalty)) for penalty in PENALTIES])
-    np.testing.assert_allclose(leakage[0], 0.0, atol=1e-10)
-    np.testing.assert_allclose(leakage[-1], S.T @ X, rtol=1e-5)
-    assert (np.diff(np.abs(leakage).max(axis=(1, 2))) > 0.0).all()
-
-
 def test_the_percentages_of_the_paper_need_its_wrong_sign(variances):
     # The range of λ within one standard error ends near 1000 in this example.
     k = PENALTIES.index(500.0)

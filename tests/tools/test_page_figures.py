@@ -49,10 +49,6 @@ def test_a_figure_that_nothing_draws_is_an_error():
         draw("```python\nx = 1\n```\n\n![Nothing](figures/none.svg)\n")
 
 
-def test_pages_without_figures_are_not_run():
-    assert draw("```python\nraise RuntimeError\n```\n") == {}
-
-
 def test_no_figure_of_a_page_is_committed():
     """A file of the same name would take the place of the figure that the code draws."""
     pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guides/*.md")]

@@ -7,12 +7,10 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from tools.api_pages import with_section
-from tools.external_links import external_links, links_page
+from tools.external_links import links_page
 from tools.long_description import for_package_index
 from tools.lowest import EXTRAS, lowest_versions
 from tools.page_descriptions import description_of
-from tools.repository_link import repository
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -29,12 +27,6 @@ def test_lower_bounds_become_versions():
     dev = ["polars>=1.0", "ruff>=0.6"]  # frames are the user's, tools are not
     found = lowest_versions(project(["numpy>=1.26"], dask=["dask[dataframe]>=2024.12"], dev=dev))
     assert found == {"numpy": "1.26", "dask": "2024.12", "polars": "1.0"}
-
-
-@pytest.mark.parametrize("line", ["numpy", "numpy<3", "numpy>=1.26,<3"])
-def test_a_dependency_without_a_plain_lower_bound_is_an_error(line):
-    with pytest.raises(SystemExit, match="no lower bound"):
-        lowest_versions(project([line]))
 
 
 def test_formulas_become_mathml():
@@ -87,15 +79,6 @@ def test_every_python_of_the_classifiers_is_tested():
     assert tests["strategy"]["matrix"]["python"] == named == makefile.split()
 
 
-def test_external_links_are_found_with_the_pages_that_use_them():
-    pages = {
-        "b.md": "[one](https://one.example/a#b) and <https://two.example>",
-        "a.md": "[one](https://one.example/a#b) and [a page](b.md)\n\n```sh\n](https://code.example)\n```\n",
-    }
-    found = external_links(pages)
-    assert found == {"https://one.example/a#b": ["a.md", "b.md"], "https://two.example": ["b.md"]}
-
-
 def test_the_page_of_external_links_has_those_of_readme_and_site():
     page = links_page()
     for name in ("README.md", "docs/datasets.md"):
@@ -116,12 +99,9 @@ The end.
 """
 
 
-def test_relative_links_become_text_on_a_package_index():
+def test_relative_links_lead_to_the_site_if_it_has_an_address():
     expected = "\nfast and `f[0]`, license, [site](https://x.org)\n\nThe end.\n"
     assert for_package_index(README) == expected
-
-
-def test_relative_links_lead_to_the_site_if_it_has_an_address():
     found = for_package_index(README, "https://docs.example/latest/")
     assert "[fast](https://docs.example/latest/speed.html#how)" in found
     assert "[`f[0]`](https://docs.example/latest/guides/f.html)" in found
@@ -137,35 +117,6 @@ def test_the_search_index_is_a_script_as_well(tmp_path):
     on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
     script = (tmp_path / "search/search_index.js").read_text(encoding="utf-8")
     assert script == 'var __index = {"docs": []}\n'
-
-
-def test_the_site_links_to_the_repository_that_the_project_names():
-    assert repository({"urls": {"Repository": "https://code.example"}}) == "https://code.example"
-    assert repository({}) is None
-
-
-def test_a_page_becomes_a_section_of_the_navigation():
-    nav = ["index.md", {"Start": [{"Names": "api.md"}, {"More": "more.md"}]}]
-    assert with_section(nav, "api.md", ["one.md", "two.md"]) == [
-        "index.md",
-        {"Start": [{"Names": ["one.md", "two.md"]}, {"More": "more.md"}]},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("page", "description"),
-    [
-        (
-            "# A\n\n![x](y.svg)\n\n`f(a, *, b)` is [*the* one](x.md):\n\nMore.",
-            "f(a, *, b) is the one.",
-        ),
-        ("# A\n\n- a list\n\n```python\nx\n```\n\n| a |\n|---|\n\nText. " + "Long " * 40, "Text."),
-        ("# A\n\nOne. Two.\nThree.\n\nFour.", "One. Two. Three."),
-        ("# A\n\n$$x$$\n", None),
-    ],
-)
-def test_pages_are_described_by_their_first_sentences(page, description):
-    assert description_of(page) == description
 
 
 def test_every_page_has_a_description_of_its_own():
