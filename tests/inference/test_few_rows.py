@@ -21,8 +21,7 @@ def inferred(Z, y, covariance="HC1", r=0.05):
     return FairRidgeRegressor(r, sensitive=["sex"]).fit(Z, y).inference(Z, y, covariance=covariance)
 
 
-@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
-@pytest.mark.parametrize("rare", [2, 3, 5, 12])
+@pytest.mark.parametrize(("covariance", "rare"), [("HC1", 2), ("HC3", 3), ("HC1", 12)])
 def test_degrees_of_freedom_are_nearly_those_of_bell_and_mccaffrey(covariance, rare):
     Z, y = study(np.random.default_rng(rare), rare)
     found = inferred(Z, y, covariance, r=1.0)
@@ -69,10 +68,9 @@ def test_common_levels_are_as_they_were():
     assert "degrees of freedom:" not in str(found)
 
 
-@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
-def test_a_level_of_one_row_has_no_standard_error(covariance):
+def test_a_level_of_one_row_has_no_standard_error():
     Z, y = study(np.random.default_rng(3), 1)
-    found = inferred(Z, y, covariance)
+    found = inferred(Z, y)
     assert np.isnan(found.standard_errors[3])
     assert np.isnan(found.confidence_interval()[3]).all()
     assert np.isfinite(found.standard_errors[:3]).all()
@@ -95,8 +93,9 @@ def test_a_level_of_one_row_has_no_standard_error_among_clusters():
     np.testing.assert_allclose(found.standard_errors[:3], others.standard_errors, rtol=0.02)
 
 
-@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
-@pytest.mark.parametrize("sensitive", ["sex", "rare"])
+@pytest.mark.parametrize(
+    ("covariance", "sensitive"), [("HC0", "sex"), ("HC1", "rare"), ("HC3", "rare")]
+)
 def test_a_level_of_one_row_leaves_the_errors_of_others(covariance, sensitive):
     """They are those without the row; HC0 and HC1 are corrected for what residuals lack."""
     Z, y = study(np.random.default_rng(3), 1)
@@ -136,21 +135,8 @@ def test_files_and_repeated_rows_agree_with_rows_in_memory(tmp_path):
     assert memory.raw.df[3] < 10.0
 
 
-def test_arrays_of_other_libraries_agree_with_numpy():
-    xp = pytest.importorskip("array_api_strict")
-    Z, y = study(np.random.default_rng(6), 4)
-    Z = Z.to_numpy()
-    fit = FairRidgeRegressor(0.05, sensitive=[0]).fit
-    memory = fit(Z, y).inference(Z, y)
-    elsewhere = xp.asarray(Z), xp.asarray(y)
-    found = fit(*elsewhere).inference(*elsewhere)
-    np.testing.assert_allclose(found.raw.df, memory.raw.df, rtol=1e-9)
-    np.testing.assert_allclose(found.standard_errors, memory.standard_errors, rtol=1e-9)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
-@pytest.mark.parametrize("rare", [2, 3, 5, 8])
+@pytest.mark.parametrize(("covariance", "rare"), [("HC1", 2), ("HC3", 3)])
 def test_intervals_of_few_rows_cover(rare, covariance):
     covered = 0
     for seed in range(500):
@@ -161,8 +147,7 @@ def test_intervals_of_few_rows_cover(rare, covariance):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
-def test_unequal_levels_that_do_nothing_are_rejected_as_often_as_promised(covariance):
+def test_unequal_levels_that_do_nothing_are_rejected_as_often_as_promised():
     shares, rejected = np.arange(1, 9)[::-1] ** 1.5, 0
     for seed in range(500):
         rng = np.random.default_rng([8, seed])
@@ -172,5 +157,5 @@ def test_unequal_levels_that_do_nothing_are_rejected_as_often_as_promised(covari
                 break
         Z, y = study(rng, 0, 300)
         Z = Z.drop(columns="rare").assign(job=[f"j{k}" for k in job])
-        rejected += inferred(Z, y, covariance).wald_test(["job"]).p_value < 0.05
+        rejected += inferred(Z, y).wald_test(["job"]).p_value < 0.05
     assert 0.005 <= rejected / 500 <= 0.065

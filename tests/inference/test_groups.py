@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge import FairRidgeRegressor, sources
 
 
 def people(counts, n=400, seed=0):
@@ -26,7 +26,6 @@ def certified(**options):
     ("counts", "named"),
     [
         ((9, 50), r"race other than b, c \(9\)\."),
-        ((50, 9), r"race\[c\] \(9\)\."),
         ((3, 4), r"race\[c\] \(4\), race other than b, c \(3\)\."),
     ],
 )
@@ -36,14 +35,7 @@ def test_groups_of_fewer_than_ten_rows_are_refused_by_name(counts, named):
         certified().fit(X, y)
     with pytest.raises(ValueError, match=named):
         certified().path(X, y, unfairness=[0.1, 0.3])
-    with pytest.raises(ValueError, match=named):
-        FairRidgeClassifier(0.3, sensitive=["race"], confidence=0.9, definition="mean-parity").fit(
-            X, y > y.median()
-        )
     assert certified(confidence=None).fit(X, y).certificate_ is None
-
-
-def test_ten_rows_are_enough():
     X, y = people((10, 10))
     assert certified().fit(X, y).certificate_.n_rows == 400
 
@@ -63,14 +55,6 @@ def test_both_values_of_a_column_of_zeros_and_ones_are_groups(rare):
     name = r"x0 = 0 \(5\)" if rare == 0 else r"x0 \(5\)"
     with pytest.raises(ValueError, match=name):
         certified(sensitive=[0]).fit(Z, y)
-    # Rows without weight are not there.
-    X, y = people((12, 0))
-    Z = np.column_stack([(X["race"] == "a") == rare, X[["x1", "x2"]]]).astype(float)
-    weight = np.ones(400)
-    weight[np.flatnonzero(X["race"] == "a")[:7]] = 0.0
-    assert certified(sensitive=[0]).fit(Z, y).certificate_ is not None
-    with pytest.raises(ValueError, match=name):
-        certified(sensitive=[0]).fit(Z, y, sample_weight=weight)
 
 
 def test_levels_without_rows_and_numbers_are_no_groups():

@@ -1,7 +1,5 @@
 """Inference asked of models: frames, sources, and rows that are not theirs."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,13 +14,7 @@ from fairridge import (
     save,
     sources,
 )
-from fairridge.fairness import IndividualFairness
-from fairridge.families import Poisson
-from fairridge.inference.passes import Pass, row_terms
-from fairridge.penalties import Ridge
 from tests.zoo import LateModule
-
-from .problems import analyzed, draw
 
 dd = LateModule("dask.dataframe")
 sm = LateModule("statsmodels.api")
@@ -76,11 +68,7 @@ def in_memory(model, frame, response, weighted=False, **options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "response",
-    ["wage", "hired", *(pytest.param(name, marks=pytest.mark.slow) for name in ("job", "visits"))],
-)
-@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize(("response", "weighted"), [("job", False), ("visits", True)])
 def test_rows_in_files_give_what_rows_in_memory_give(people, tmp_path, response, weighted):
     extra = ["weight"] if weighted else []
     for k in range(3):
@@ -104,8 +92,8 @@ def test_rows_in_files_give_what_rows_in_memory_give(people, tmp_path, response,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("response", ["wage", "visits"])
-def test_rows_on_dask(people, response):
+def test_rows_on_dask(people):
+    response = "visits"
     source = sources.dask(
         dd.from_pandas(people[[*COLUMNS, response]], npartitions=3, sort=False),
         response=response,
@@ -118,17 +106,6 @@ def test_rows_on_dask(people, response):
     )
 
 
-def test_what_travels_to_rows_elsewhere_can_be_pickled():
-    settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
-    analysis = analyzed(Poisson(), draw(Poisson()), IndividualFairness(), 0.2, **settings)
-    what = Pass(analysis.branch, tuple(analysis.quantities().values()))
-    moved = pickle.loads(pickle.dumps(what))
-    engine = analysis.fit.engine
-    np.testing.assert_array_equal(
-        row_terms(engine, Poisson(), moved), row_terms(engine, Poisson(), what)
-    )
-
-
 def test_names_are_those_of_encoded_columns(people):
     model = FairRidgeRegressor(0.02, sensitive=SENSITIVE).fit(people[COLUMNS], people["wage"])
     found = model.inference(people[COLUMNS], people["wage"])
@@ -138,16 +115,6 @@ def test_names_are_those_of_encoded_columns(people):
     assert "FairRidgeRegressor" in str(found)
     classes = in_memory(FairRidgeClassifier(0.02), people, "job")
     assert classes.names[6].endswith(" → cook")
-
-
-def test_rows_of_zero_weight_are_absent(people):
-    kept = people[people["weight"] > 0]
-    groups = np.arange(len(people)) // 3
-    whole = in_memory(FairRidgeRegressor(0.02), people, "wage", True, clusters=groups)
-    part = in_memory(
-        FairRidgeRegressor(0.02), kept, "wage", True, clusters=groups[people["weight"] > 0]
-    )
-    np.testing.assert_allclose(whole.covariance, part.covariance, rtol=1e-9)
 
 
 def test_other_rows_are_refused(people):
@@ -165,16 +132,6 @@ def test_moments_do_not_suffice(people, tmp_path):
     with pytest.raises(ValueError, match="standard errors need the rows"):
         model.inference(moments)
     assert model.inference(source).estimate.shape == (6,)
-
-
-def test_survival_models(people):
-    times = np.random.default_rng(0).exponential(np.exp(-0.3 * people["skill"]))
-    events = np.random.default_rng(1).random(len(people)) < 0.6
-    y = np.column_stack([times, events])
-    model = FairRidgeSurvival(0.02, sensitive=SENSITIVE).fit(people[COLUMNS], y)
-    found = model.inference(people[COLUMNS], y)
-    assert "(intercept)" not in found.names
-    np.testing.assert_allclose(found.estimate, model.coef_)
 
 
 def test_offsets_are_part_of_the_rows(people):
@@ -200,16 +157,15 @@ KINDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("r", [0.0, 0.005, 1.0])
 @pytest.mark.parametrize("kind", KINDS)
-def test_kinds_of_models_in_files_and_in_memory(people, tmp_path, kind, r):
+def test_kinds_of_models_in_files_and_in_memory(people, tmp_path, kind):
     people[[*COLUMNS, "hired"]].to_parquet(tmp_path / "part.parquet")
     source = sources.parquet(tmp_path, response="hired", sensitive=SENSITIVE, batch_rows=400)
-    model = FairRidgeClassifier(r, sensitive=SENSITIVE, **KINDS[kind])
+    model = FairRidgeClassifier(0.005, sensitive=SENSITIVE, **KINDS[kind])
     found = in_memory(model, people, "hired")
     assert found.names == ("(intercept)", *model.coef_names_)
     np.testing.assert_allclose(found.estimate[1:], model.coef_[0], rtol=1e-6)
-    assert found.facts.binding == (r < 1.0)
+    assert found.facts.binding
     streamed = clone(model).set_params(sensitive=None).fit(source).inference(source)
     np.testing.assert_allclose(streamed.covariance, found.covariance, rtol=1e-5, atol=1e-9)
 
@@ -228,16 +184,15 @@ def test_models_of_one_kind_agree(people):
     assert blind.effective_parameters < 1 + len(blind.names)
 
 
-@pytest.mark.parametrize("covariance", ["HC0", "HC1", "HC3"])
-def test_without_a_bound_a_blind_model_is_least_squares_on_the_predictors(people, covariance):
+def test_without_a_bound_a_blind_model_is_least_squares_on_the_predictors(people):
     blind = FairRidgeRegressor(1.0, blind=True)
-    found = in_memory(blind, people, "wage", covariance=covariance)
+    found = in_memory(blind, people, "wage", covariance="HC3")
     assert found.names == ("(intercept)", "skill", "region[south]", "region[west]")
     region = people["region"]
     Z = np.column_stack(
         [np.ones(len(people)), people["skill"], region == "south", region == "west"]
     )
-    theirs = sm.OLS(people["wage"].to_numpy(), Z).fit(cov_type=covariance)
+    theirs = sm.OLS(people["wage"].to_numpy(), Z).fit(cov_type="HC3")
     np.testing.assert_allclose(found.covariance, theirs.cov_params(), rtol=1e-8)
 
 
@@ -287,13 +242,10 @@ def test_a_base_level_that_is_isolated():
 
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-def test_separated_blind_models_are_refused(definition):
+def test_separated_blind_models_are_refused():
     frame, y = make_isolated()
     frame.loc[:7, "g"], y[:8] = "z", False
-    model = FairRidgeClassifier(
-        1.0, sensitive=["s"], blind=True, definition=definition, separation="warn"
-    )
+    model = FairRidgeClassifier(1.0, sensitive=["s"], blind=True, separation="warn")
     model.fit(frame, y)
     with pytest.raises(ValueError, match=r"'g\[z\]' separate the responses"):
         model.inference(frame, y)
@@ -309,8 +261,7 @@ def test_frequency_weights_are_rows_alike(people):
         in_memory(FairRidgeRegressor(0.02), rows, "wage", True, weights="counts")
 
 
-@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
-def test_moments_of_the_fit_save_a_pass_and_change_nothing(people, tmp_path, covariance):
+def test_moments_of_the_fit_save_a_pass_and_change_nothing(people, tmp_path):
     data = people[COLUMNS], people["wage"]
     weighted = {"sample_weight": people["weight"] + 0.5}
     model = FairRidgeRegressor(0.02, sensitive=SENSITIVE).fit(*data, **weighted)
@@ -318,17 +269,14 @@ def test_moments_of_the_fit_save_a_pass_and_change_nothing(people, tmp_path, cov
     loaded = load(tmp_path / "model.json")
     assert model._moments.n_rows == len(people)
     assert loaded._moments is None
-    ours, theirs = (
-        one.inference(*data, **weighted, covariance=covariance) for one in (model, loaded)
-    )
+    ours, theirs = (one.inference(*data, **weighted) for one in (model, loaded))
     np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-10)
     shifted = people[COLUMNS].assign(skill=people["skill"] + 0.001 * people["age"])
     for one in (model, loaded):
-        for other in (people["weight"] + 0.6, people["weight"][::-1] + 0.5):
-            with pytest.raises(ValueError, match="not the rows that the model was fitted to"):
-                one.inference(*data, sample_weight=other.to_numpy(), covariance=covariance)
+        with pytest.raises(ValueError, match="not the rows that the model was fitted to"):
+            one.inference(*data, sample_weight=people["weight"] + 0.6)
         with pytest.raises(ValueError, match="not the rows"):
-            one.inference(shifted, people["wage"], **weighted, covariance=covariance)
+            one.inference(shifted, people["wage"], **weighted)
 
 
 def test_rows_that_depend_on_each_other_must_be_in_memory(people, tmp_path):
@@ -345,17 +293,8 @@ def test_rows_that_depend_on_each_other_must_be_in_memory(people, tmp_path):
         survival.inference(source)
 
 
-MISSING_CLUSTERS = {
-    "NaN": lambda groups: np.where(np.arange(len(groups)) == 3, np.nan, groups),
-    "None": lambda groups: [None if k == 3 else str(g) for k, g in enumerate(groups)],
-    "dictionary": lambda groups: pa.array(
-        [None if k == 3 else str(g) for k, g in enumerate(groups)]
-    ).dictionary_encode(),
-}
-
-
-@pytest.mark.parametrize("kind", MISSING_CLUSTERS)
-def test_missing_clusters_are_refused_and_their_rows_named(people, kind):
-    groups = MISSING_CLUSTERS[kind](np.arange(len(people)) // 5)
-    with pytest.raises(ValueError, match=r"clusters contains .* in row 3 \(counted from 0\)"):
-        in_memory(FairRidgeRegressor(0.02), people, "wage", False, clusters=groups)
+def test_missing_clusters_are_refused_and_their_rows_named(people):
+    groups = pa.array([None if k == 3 else str(k // 5) for k in range(len(people))])
+    for clusters in (groups.to_pylist(), groups.dictionary_encode()):
+        with pytest.raises(ValueError, match=r"clusters contains .* in row 3 \(counted from 0\)"):
+            in_memory(FairRidgeRegressor(0.02), people, "wage", False, clusters=clusters)

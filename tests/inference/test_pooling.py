@@ -52,15 +52,6 @@ def test_every_coefficient_is_that_of_statsmodels(parties, effects):
         assert found.confidence_interval(0.9)[k] == pytest.approx(ends, rel=1e-6)
 
 
-def test_equal_parties_have_no_variance_between_them(parties):
-    found = pool([parties[0]] * 4, "random")
-    np.testing.assert_allclose(found.estimate, parties[0].estimate, rtol=1e-12)
-    np.testing.assert_allclose(found.standard_errors, parties[0].standard_errors / 2)
-    assert not found.between.any()
-    assert not found.i_squared.any()
-    np.testing.assert_allclose(found.heterogeneity_p_values, 1.0)
-
-
 def test_parties_that_differ_are_found(parties):
     fixed, mixed = pool(parties), pool(parties, "random")
     k = fixed.names.index("x1")
@@ -91,7 +82,7 @@ def test_many_parties_are_nearly_one_model():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [3, 5, 10, 30])
+@pytest.mark.parametrize("k", [3, 10])
 def test_intervals_of_random_effects_cover_the_mean(parties, k):
     """Estimates of k parties whose coefficients vary as much as their errors, or five times."""
     rng = np.random.default_rng(k)
@@ -116,15 +107,6 @@ def estimated(one, value, error):
     estimate, covariance = one.estimate.copy(), one.covariance.copy()
     estimate[2], covariance[2, 2] = value, error**2
     return replace(one, raw=replace(one.raw, estimate=estimate, covariance=covariance))
-
-
-def test_fixed_effects_do_not_cover_the_mean_of_effects_that_differ(parties):
-    rng, covered = np.random.default_rng(7), 0
-    for _ in range(200):
-        found = [estimated(parties[0], value, 0.1) for value in rng.normal(2.0, 0.5, size=10)]
-        low, high = pool(found).confidence_interval()[2]
-        covered += low < 2.0 < high
-    assert covered < 140
 
 
 def test_coefficients_fixed_at_zero_stay_there(parties):

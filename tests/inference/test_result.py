@@ -66,20 +66,6 @@ def test_frames_of_both_kinds(bound):
         bound.to_frame("both")
 
 
-def test_a_strict_bound_far_from_the_kink_uses_its_own_branch(data):
-    found = inferred(Gaussian(), data, PARITY, 0.02, covariance="HC0")
-    assert not found.facts.near_kink
-    settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
-    influences = influences_of(analyzed(Gaussian(), data, PARITY, 0.02, **settings))
-    rows = influences.raw[:, 0]
-    np.testing.assert_allclose(found.covariance, rows.T @ rows / 400**2, rtol=1e-9)
-    np.testing.assert_allclose(
-        found.fair.standard_errors[-1],
-        400 * np.sqrt((influences.lambda_**2).sum()) / 400,
-        rtol=1e-9,
-    )
-
-
 @pytest.mark.parametrize("shift", [-1e-6, 1e-6])
 def test_at_the_kink_each_error_is_the_larger_of_both_branches(data, shift):
     share = inferred(Gaussian(), data, PARITY, 1.0).unconstrained_unfairness().estimate
@@ -99,18 +85,7 @@ def test_at_the_kink_each_error_is_the_larger_of_both_branches(data, shift):
         assert found.lambda_interval().lower == 0.0
 
 
-def test_the_other_branch_at_the_kink_is_the_same_from_both_sides(data):
-    settings = {"penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
-    share = inferred(Gaussian(), data, PARITY, 1.0).unconstrained_unfairness().estimate
-    below, above = (
-        analyzed(Gaussian(), data, PARITY, share + shift, **settings) for shift in (-1e-9, 1e-9)
-    )
-    np.testing.assert_allclose(
-        influences_of(above, above.other_branch).fair, influences_of(below).fair, atol=1e-5
-    )
-
-
-@pytest.mark.parametrize("family", [Gaussian(), Poisson(), Multinomial(3)], ids=repr)
+@pytest.mark.parametrize("family", [Gaussian(), Multinomial(3)], ids=repr)
 def test_quantities_have_the_influence_of_whole_fits(family):
     data, row, weight = draw(family), 7, np.ones(60)
     settings = {"penalty": Ridge(), "predictor_penalty": 1.0, "standardize": True}
@@ -147,9 +122,8 @@ def test_whether_the_bound_binds(data):
     assert 0.0 <= price.lower < price.estimate < price.upper
 
 
-@pytest.mark.parametrize("family", [Gaussian(), Poisson()], ids=repr)
-def test_individual_fairness_without_a_bound_is_one_in_every_sample(family):
-    found = inferred(family, draw(family), IndividualFairness(), 0.03)
+def test_individual_fairness_without_a_bound_is_one_in_every_sample():
+    found = inferred(Poisson(), draw(Poisson()), IndividualFairness(), 0.03)
     free = found.unconstrained_unfairness()
     assert (free.lower, free.estimate, free.upper) == pytest.approx((1.0, 1.0, 1.0))
     assert found.binding_p_value < 1e-8
@@ -191,27 +165,6 @@ def test_criteria_of_least_squares(data):
     assert 5.0 < between.effective_parameters < 7.0
 
 
-@pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3)], ids=repr)
-def test_aic_counts_what_rows_gain_by_their_own_part(family):
-    """Σ(score of a row)·(its influence on the coefficients), by raw coefficients."""
-    data = draw(family, n=400)
-    settings = {"penalty": Ridge(), "predictor_penalty": 1.0, "standardize": True}
-    found = inferred(family, data, PARITY, 0.02, **settings)
-    analysis = analyzed(family, data, PARITY, 0.02, **settings)
-    Z = np.column_stack([np.ones(400), *data[:2]])
-    raw, _, _ = analysis.maps(analysis.branch)
-    coefficients = found.estimate.reshape(-1, Z.shape[1])
-    eta, y = Z @ coefficients.T, data[2][:, 0]
-    targets = y[:, None] == np.arange(3.0) if family.n_predictors > 1 else y[:, None]
-    e = targets - family.mean(family.to_contrasts(eta.T).T if family.n_predictors > 1 else eta)
-    scores = (e[:, :, None] * Z[:, None, :]).reshape(400, -1)
-    terms = row_terms(analysis.fit.engine, family, Pass(analysis.branch))
-    gained = (scores * (terms @ raw)).sum() / (400 - analysis.parameters())
-    if family.least_squares:
-        gained = gained / np.mean(e**2) + 1.0
-    assert found.aic == pytest.approx(2.0 * (gained - found.facts.loglik))
-
-
 def test_aic_of_a_bound_that_costs_much_is_that_of_other_rows():
     """Parameters as they are counted elsewhere are 7 too many here."""
     excess = []
@@ -238,15 +191,7 @@ def test_intervals_of_predictions(data, bound):
     assert (np.diff(wider[:, 1:]) > np.diff(found[:, 1:])).all()
 
 
-def test_population_unfairness_of_a_perfectly_fair_fit_is_chi_squared(data):
-    # At r = 0 the population value is all noise: n·odds is a weighted sum of q squares.
-    found = inferred(Gaussian(), data, PARITY, 0.0).population_unfairness(0.9)
-    assert 0.0 < found.lower < found.estimate < found.upper < 0.1
-    larger = inferred(Gaussian(), draw(Gaussian(), n=4000), PARITY, 0.0).population_unfairness(0.9)
-    assert larger.upper == pytest.approx(found.upper / 10, rel=0.7)
-
-
-def test_population_unfairness_lies_above_the_training_value(data, bound):
+def test_population_unfairness_lies_above_the_training_value(bound):
     found = bound.population_unfairness()
     assert found.lower < 0.02 < found.estimate < found.upper
     assert found == bound.population_unfairness()

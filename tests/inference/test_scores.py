@@ -7,12 +7,10 @@ import pytest
 from scipy import stats
 
 from fairridge.fairness import MeanParity, StatisticalParity
-from fairridge.families import Binomial, Gaussian, Multinomial
+from fairridge.families import Binomial, Multinomial
 from fairridge.inference import certify
 from fairridge.inference.scores import (
     ExplainedScores,
-    _chi_squares,
-    _random_numbers,
     explained_scores,
 )
 from fairridge.penalties import Ridge
@@ -46,11 +44,10 @@ def along(one):
     return onto @ one.covariance @ onto.T
 
 
-@pytest.mark.parametrize("family", [Gaussian(), Binomial(), Multinomial(3)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_odds_and_their_errors_are_those_of_plain_sums(family, weighted):
+@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)], ids=repr)
+def test_odds_and_their_errors_are_those_of_plain_sums(family):
     data = draw(family, n=150)
-    w = np.random.default_rng(1).random(150) + 0.2 if weighted else np.ones(150)
+    w = np.random.default_rng(1).random(150) + 0.2
     offset = np.linspace(-1, 1, 150) if family.name == "binomial" else None
     variances = StatisticalParity(measure="variance")
     problem = problem_of(family, data, w, offset, definition=variances, **SETTINGS)
@@ -89,14 +86,6 @@ def test_a_fair_model_has_the_quantile_of_chi_squared():
     assert near.fair().quantile(0.9) == pytest.approx(one.quantile(0.9))
 
 
-@pytest.mark.parametrize("degrees", [1.0, 2.5, 30.0, 1e6])
-def test_quantiles_of_chi_squared_are_interpolated_to_seven_digits(degrees):
-    _, positions = _random_numbers(3)
-    found = _chi_squares(positions, degrees)
-    exact = stats.chi2.ppf(stats.norm.cdf(positions), degrees)
-    np.testing.assert_allclose(found, exact, rtol=5e-7)
-
-
 def test_errors_across_b_count_by_how_far_the_model_follows_its_rows():
     b, spread = [0.3, 0.0, 0.0, 0.0, 0.0], 0.01**2
     limits = [scores(b, spread, followed=m).quantile(0.9) for m in (0.0, 0.5, 1.0)]
@@ -121,12 +110,6 @@ def test_errors_of_variances_multiply_the_odds():
 def test_optimism_moves_the_center():
     moved = scores([0.3, 0.0], 0.0, optimism=np.array([0.1, 0.2]), followed=0.0)
     assert moved.quantile(0.5) == pytest.approx(0.4**2 + 0.2**2)
-
-
-def test_more_rows_bring_the_limit_closer():
-    limits = [scores([0.2, 0.1], 1 / n).quantile(0.9) for n in (100, 400, 1600, 10**12)]
-    assert limits == sorted(limits, reverse=True)
-    assert limits[-1] == pytest.approx(0.05, rel=1e-3)
 
 
 def test_mean_parity_is_certified_for_the_means():
