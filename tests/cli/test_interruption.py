@@ -72,7 +72,7 @@ def test_an_interrupted_command_leaves_nothing(run, files, name):
     took, hits = time.perf_counter() - start, 0
     whole = {path: size_of(path) for path in os.listdir() if path not in files}
     clear(files)
-    for share in (0.05, 0.4, 0.8):
+    for share in (0.1, 0.6):
         result = interrupted_after(share * took, lambda: run(*COMMANDS[name]))
         if result is not None and result.code != done.code:
             hits += 1

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 
-from fairridge.data import Indicators, Slab, as_table, learn_design
+from fairridge.data import Slab, as_table, learn_design
 
 
 def encoded(design, table, unknown="error", S=None):
@@ -71,7 +71,7 @@ def test_many_levels_are_listed_in_part():
         encoded(design, as_table(town.assign(town="new")))
 
 
-@pytest.mark.parametrize("sensitive", [[0], [3, 1], [4, 3, 2, 1, 0], [-1, 0]])
+@pytest.mark.parametrize("sensitive", [[0], [3, 1], [-1, 0]])
 def test_arrays_are_encoded_in_order_without_a_copy(sensitive):
     Z = np.arange(30.0).reshape(6, 5)
     design = learn_design(as_table(Z), None, sensitive)
@@ -91,9 +91,9 @@ def test_neighboring_columns_of_one_block_are_read_as_one_slab():
     np.testing.assert_array_equal(predictors[0].values, frame[["b", "c", "d"]])
 
 
-@pytest.mark.parametrize("order", ["abcd", "dcba", "badc", "cadb", "adcb"])
+@pytest.mark.parametrize("order", ["abcd", "dcba", "cadb"])
 @pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize("step", [1, -1, 2, -2])
+@pytest.mark.parametrize("step", [1, -2])
 def test_slabs_hold_the_right_numbers_in_any_order_of_columns(order, layout, step):
     Z = np.array(np.arange(24.0).reshape(6, 4), order=layout)
     frame = pd.DataFrame(Z, columns=list("abcd"))
@@ -110,15 +110,6 @@ def test_columns_of_two_types_in_one_block_are_read_by_their_own_type():
     assert np.shares_memory(frame["b"].to_numpy(), memory)
     design = learn_design(as_table(frame), None, "c")
     np.testing.assert_array_equal(encoded(design, as_table(frame)), frame[["c", "a", "b"]])
-
-
-def test_pieces_are_taken_by_rows():
-    rows = np.array([2, 0])
-    slab = Slab(np.arange(6.0).reshape(3, 2)).take(rows)
-    np.testing.assert_array_equal(slab.values, [[4.0, 5.0], [0.0, 1.0]])
-    indicators = Indicators(np.array([0, -1, 1]), 2).take(rows)
-    assert indicators.codes.tolist() == [1, 0]
-    assert indicators.width == 2
 
 
 def test_a_column_that_changes_its_kind_is_an_error_that_names_it(frame_of):
@@ -149,12 +140,6 @@ def test_encoded_names_are_unique():
     assert learn_design(table, None, ["reg", "reg[c]"]) == design
 
 
-def test_arrays_and_frames_may_share_a_name():
-    attributes = as_table(pd.DataFrame({"x0": [1.0, 2.0]}), argument="sensitive_features")
-    design = learn_design(as_table(np.array([[1.0], [3.0]])), attributes, None)
-    assert design.encoded_names == ("x0", "x0_2")
-
-
 def test_features_of_two_maps_have_different_names():
     rng = np.random.default_rng(0)
     table = as_table(rng.normal(size=(9, 4)))
@@ -162,10 +147,3 @@ def test_features_of_two_maps_have_different_names():
     pieces = design.encode(table, None, "error", estimator_name="Model")
     mapped = design.with_maps(pieces, None, PCA(2), PCA(2))
     assert mapped.encoded_names == ("pca0", "pca1", "pca0_2", "pca1_2")
-
-
-def test_places_are_the_encoded_columns_of_each_input_column():
-    frame = pd.DataFrame({"sex": list("fmf"), "age": [1.0, 2.0, 3.0], "race": list("abc")})
-    encoding = learn_design(as_table(frame), None, ["sex", "age", "race"]).sensitive
-    assert encoding.places == {"sex": (0,), "age": (1,), "race": (2, 3)}
-    assert [encoding.names[k] for k in encoding.places["race"]] == ["race[b]", "race[c]"]

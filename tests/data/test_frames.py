@@ -21,11 +21,6 @@ def test_a_frame_is_made_in_the_library_asked_for(library):
     assert nw.from_native(made).to_dict(as_series=False) == COLUMNS
 
 
-def test_the_library_of_a_table_can_be_asked_for(frame_of, library):
-    made = make_frame(COLUMNS, as_table(frame_of({"a": [1]})).backend)
-    assert isinstance(made, TYPES[library])
-
-
 @pytest.mark.parametrize("missing", [(), ("pandas",), ("pandas", "polars")])
 def test_the_first_library_at_hand_serves_where_none_was_asked_for(monkeypatch, missing):
     found = importlib.util.find_spec

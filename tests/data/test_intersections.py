@@ -35,7 +35,7 @@ def between(prediction, X, columns):
     return means.var() / np.var(prediction, ddof=1)
 
 
-@pytest.mark.parametrize("sensitive", [BOTH, [("sex", "race")], ["race", ("race", "sex")]])
+@pytest.mark.parametrize("sensitive", [BOTH, ["race", ("race", "sex")]])
 def test_bound_holds_for_all_groups_of_an_intersection(sensitive):
     X, y = people()
     plain = FairRidgeRegressor(0.0, sensitive=["sex", "race"]).fit(X, y)
@@ -96,48 +96,33 @@ def test_a_group_that_nobody_is_in_has_no_column():
 
 
 @pytest.mark.slow
-def test_functions_on_models_take_intersections(tmp_path):
+def test_stacked_models_take_intersections():
+    X, y = people()
+    model = FairStackingRegressor(None, 0.0, sensitive=BOTH, cv=2, random_state=0).fit(X, y)
+    S = model.layer_inputs(X)["sensitive_features"]
+    assert list(S.columns) == ["sex", "race", "sex[m] × race[b]", "sex[m] × race[c]"]
+    own = model.layer_inputs(X, out_of_fold=True)
+    prediction = model.layer_.predict(own["X"], sensitive_features=own["sensitive_features"])
+    assert between(prediction, X, ["sex", "race"]) < 1e-9
+
+
+def test_products_are_saved_and_written(tmp_path):
     X, y = people()
     hired = y > 0.5
-    model = FairRidgeClassifier(
-        0.03, sensitive=BOTH, definition="mean-parity", confidence=0.9
-    ).fit(X, hired)  # fmt: skip
-    assert model.certificate_.granted
+    model = FairRidgeClassifier(0.03, sensitive=BOTH).fit(X, hired)
     assert "sex[m] × race[b]" in str(model.summary())
     assert len(model.inference(X, hired).names) == 8
-    assert "sex[m] × race[b]" in fairridge.report(model, X, hired, cv=2, bootstrap=0).html
-    assert fairridge.Monitor(model, unfairness=0.9).update(*(people(300, 1)[:1])).n_rows == 300
     fairridge.save(model, tmp_path / "model.json")
     again = fairridge.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     rows = duckdb.query_df(X, "data", to_sql(model)).df()
     np.testing.assert_allclose(rows["linear_predictor"], model.decision_function(X), atol=1e-9)
+    X.assign(y=hired).to_parquet(tmp_path / "rows.parquet")
+    source = sources.parquet(tmp_path / "rows.parquet", response="y", sensitive=BOTH)
+    there = FairRidgeClassifier(0.03).fit(source)
+    np.testing.assert_allclose(there.predict_proba(X), model.predict_proba(X), rtol=1e-7)
     with pytest.raises(ValueError, match="scorecard needs a model that adds up single columns"):
         scorecard(model)
-
-
-def test_files_give_the_same_model(tmp_path):
-    X, y = people()
-    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
-    source = sources.parquet(tmp_path / "rows.parquet", response="y", sensitive=BOTH)
-    model = FairRidgeRegressor(0.02).fit(source)
-    expected = FairRidgeRegressor(0.02, sensitive=BOTH).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=1e-8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("blind", [False, True])
-def test_stacked_models_take_intersections(blind):
-    X, y = people()
-    model = FairStackingRegressor(
-        None, 0.0, sensitive=BOTH, blind=blind, cv=2, random_state=0
-    ).fit(X, y)  # fmt: skip
-    S = model.layer_inputs(X)["sensitive_features"]
-    assert list(S.columns) == ["sex", "race", "sex[m] × race[b]", "sex[m] × race[c]"]
-    own = model.layer_inputs(X, out_of_fold=True)
-    prediction = model.layer_.predict(own["X"], sensitive_features=own["sensitive_features"])
-    assert between(prediction, X, ["sex", "race"]) < (0.05 if blind else 1e-9)
-    assert model.scores_.shape[1] == (6 if blind else 1)
 
 
 def test_stacked_models_refuse_a_map_of_intersections():

@@ -17,20 +17,14 @@ def values(levels):
     return [None if code < 0 else levels.levels[code] for code in levels.codes]
 
 
-def test_strings_are_sorted(frame_of):
-    found = column(frame_of({"c": ["b", "a", "c", "b"]}))
-    assert found.levels == ("a", "b", "c")
-    assert found.codes.tolist() == [1, 0, 2, 1]
-
-
 def test_missing_strings_have_no_level(frame_of):
     found = column(frame_of({"c": ["b", None, "a"]}))
     assert found.levels == ("a", "b")
     assert found.codes.tolist() == [1, -1, 0]
 
 
-@pytest.mark.parametrize("levels", [["c", "a", "b"], ["a", "b", "c"], ["z", "b", "y"]])
-@pytest.mark.parametrize("codes", [[0, 1, 2, 1], [1, None, 2], [2, 2]])
+@pytest.mark.parametrize("levels", [["c", "a", "b"], ["z", "b", "y"]])
+@pytest.mark.parametrize("codes", [[1, None, 2, 1], [2, 2]])
 def test_declared_levels_keep_their_order(frame_of, categorical_of, codes, levels):
     found = column(frame_of({"c": categorical_of(codes, levels)}))
     assert found.levels == tuple(levels)
@@ -44,9 +38,9 @@ def test_a_categorical_of_polars_has_no_order_of_its_own():
     assert found.codes.tolist() == [1, 0, -1]
 
 
-@pytest.mark.parametrize("index", [pa.int8(), pa.uint8(), pa.uint32(), pa.int64()], ids=str)
-@pytest.mark.parametrize("codes", [[1, 0, 1], [1, None, 0]])
-def test_arrow_dictionaries_may_have_any_index(index, codes):
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint32()], ids=str)
+def test_arrow_dictionaries_may_have_any_index(index):
+    codes = [1, None, 0]
     chunk = pa.DictionaryArray.from_arrays(pa.array(codes, index), pa.array(["u", "t"]))
     found = column(pa.table({"c": chunk}))
     assert found.levels == ("u", "t")
@@ -66,11 +60,6 @@ def test_chunks_and_slices_of_arrow_are_read_as_one():
     assert values(found) == ["a", "c", "a", None]
 
 
-def test_every_library_reads_the_same_values(frame_of, categorical_of):
-    found = column(frame_of({"c": categorical_of([2, 0, None, 1], ["x", "y", "z"])}))
-    assert values(found) == ["z", "x", None, "y"]
-
-
 @pytest.mark.parametrize("levels", [(3, 1, 2), (True, False), (0.5, 0.25)])
 def test_pandas_levels_need_not_be_strings(levels):
     found = column(pd.DataFrame({"c": pd.Categorical.from_codes([1, 0, 1], list(levels))}))
@@ -84,8 +73,3 @@ def test_recoding_keeps_values_and_marks_what_is_not_there():
     assert found.codes.tolist() == [2, -2, 0, -1]
     assert found.levels == ("c", "q", "a")
     assert levels.codes.tolist() == [0, 1, 2, -1]
-
-
-def test_recoding_by_the_same_levels_changes_nothing():
-    levels = Levels(np.array([0, 1, -1]), ("a", "b"))
-    assert levels.recode(["a", "b"]) is levels

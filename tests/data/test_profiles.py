@@ -10,8 +10,7 @@ import pytest
 import fairridge
 from fairridge import FairRidgeRegressor, sources
 from fairridge.data import Slab
-from fairridge.data.columns import NumericColumn
-from fairridge.data.design import NumberSample, column_profiles, share_between
+from fairridge.data.design import NumberSample, share_between
 
 
 @pytest.fixture(scope="module")
@@ -52,34 +51,6 @@ def test_levels_have_shares_and_numbers_deciles(frame):
     assert found["count"].edges.tolist() == [0.0, 1.0, 2.0]  # distinct, though there are nine
     assert found["count"].shares[-1] == 0.0
     assert found["skill"].n_rows == (w > 0).sum()
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_shares_are_those_between_the_edges(frame, weighted):
-    X, w = frame.drop(columns="y"), 0.1 + np.arange(len(frame)) % 7 if weighted else None
-    model = FairRidgeRegressor(0.1, sensitive=["sex"]).fit(X, frame["y"], sample_weight=w)
-    for name in ("skill", "count"):
-        one = profiles(model)[name]
-        shares = share_between(one.edges, X[name].to_numpy(), np.ones(len(X)) if w is None else w)
-        np.testing.assert_allclose(one.shares, shares, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("n", [2, 5, 9, 10, 11, 100])
-def test_equal_weights_are_no_weights(n):
-    """Deciles of rows of one weight are looked up for all columns at once."""
-    rng = np.random.default_rng(n)
-    X = np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.integers(0, 40, n)])
-    ones, nearly = np.ones(n), 1.0 + 1e-14 * np.arange(n)
-    alike, weighted = (
-        column_profiles(
-            [NumericColumn(f"c{k}") for k in range(3)], [], NumberSample(X, w, 1, 4096), n
-        )
-        for w in (ones, nearly)
-    )
-    for one, other in zip(alike, weighted, strict=True):
-        np.testing.assert_array_equal(one.edges, other.edges)
-        np.testing.assert_allclose(one.shares, other.shares, atol=1e-12)
-        assert one.is_sound
 
 
 def test_rows_elsewhere_leave_the_same_in_as_many_passes(frame, tmp_path):

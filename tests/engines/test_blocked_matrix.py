@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.data import Indicators, Rows, Slab, SparseSlab, with_codes
+from fairridge import FairRidgeClassifier
+from fairridge.data import Indicators, Rows, Slab, with_codes
 from fairridge.engines import MemoryEngine, blocked_matrix, blocks
 from fairridge.engines.coded import CodedBlock, Coding
 from fairridge.families import Binomial, Multinomial
@@ -47,25 +46,7 @@ def engines(request, rows, monkeypatch):
     return compact, dense
 
 
-def test_moments_are_the_same(engines):
-    coded, dense = (engine.moments() for engine in engines)
-    np.testing.assert_allclose(coded.mean, dense.mean, rtol=1e-12)
-    np.testing.assert_allclose(coded.scatter, dense.scatter, rtol=1e-9, atol=1e-8)
-
-
-@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)])
-def test_derivatives_are_the_same(rows, family, engines):
-    rng = np.random.default_rng(18)
-    k, m = len(rows.names), family.n_predictors
-    center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(m, k))
-    coded, dense = (engine.derivatives(family, center, np.zeros(m), raw, 2) for engine in engines)
-    np.testing.assert_allclose(coded.deviance, dense.deviance, rtol=1e-12)
-    np.testing.assert_allclose(coded.gradient, dense.gradient, rtol=1e-9, atol=1e-8)
-    np.testing.assert_allclose(coded.hessian, dense.hessian, rtol=1e-9, atol=1e-7)
-
-
-@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)])
-@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize(("family", "offset"), [(Binomial(), True), (Multinomial(3), False)])
 def test_places_that_share_a_pass_have_the_sums_of_their_own(rows, family, offset, engines):
     rng = np.random.default_rng(19)
     k, m = len(rows.names), family.n_predictors
@@ -88,18 +69,6 @@ def test_places_that_share_a_pass_have_the_sums_of_their_own(rows, family, offse
             )
 
 
-@pytest.mark.parametrize("below", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_products_with_weights_of_any_sign(below, order):
-    rng = np.random.default_rng(21)
-    Z, weight = np.asarray(rng.normal(size=(400, 7)), order=order), rng.uniform(0.1, 1.0, 400)
-    weight[: int(below * 400)] *= -1.0
-    expected = sum(w * np.outer(z, z) for w, z in zip(weight, Z, strict=True))
-    np.testing.assert_allclose(
-        blocked_matrix.DenseBlock(Z).cross(weight), expected, rtol=1e-11, atol=1e-11
-    )
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
     "width", [1, blocks.SMALL_CATEGORICAL_LEVELS, blocks.SMALL_CATEGORICAL_LEVELS + 1]
@@ -113,8 +82,7 @@ def test_indicators_are_written_alike_for_few_levels_and_many(order, width):
     np.testing.assert_allclose(out, expected, rtol=0.0, atol=1e-15)
 
 
-@pytest.mark.parametrize("estimator", [FairRidgeRegressor, FairRidgeClassifier])
-def test_models_are_the_same(estimator, monkeypatch):
+def test_models_are_the_same(monkeypatch):
     rng = np.random.default_rng(19)
     n = 4000
     frame = pd.DataFrame(
@@ -125,7 +93,7 @@ def test_models_are_the_same(estimator, monkeypatch):
         }
     )
     y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
-    model = estimator(0.1, sensitive=["sex"])
+    model = FairRidgeClassifier(0.1, sensitive=["sex"])
     coded = model.fit(frame, y).coef_
     monkeypatch.setattr(blocked_matrix, "SMALL_CATEGORICAL_LEVELS", 10_000)
     np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
@@ -152,8 +120,7 @@ def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatc
     assert made
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
-@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("dtype", "order"), [("float64", "F"), ("int8", "C"), ("bool", "F")])
 def test_0_1_columns_that_exclude_each_other_are_read_as_codes(dtype, order):
     rng = np.random.default_rng(27)
     widths = (4, 20, 1, 2)
@@ -165,7 +132,7 @@ def test_0_1_columns_that_exclude_each_other_are_read_as_codes(dtype, order):
     np.testing.assert_array_equal(blocks.dense(coded, 500), Z)
 
 
-@pytest.mark.parametrize("number", [2.0, 0.5, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("number", [2.0, 0.5, np.nan])
 def test_one_other_number_leaves_a_column_a_number(number):
     Z = Indicators(np.arange(3000) % 4 - 1, 3).dense()
     Z[1234, 1] = number
@@ -183,8 +150,7 @@ def test_a_row_with_two_ones_cuts_columns_there():
     np.testing.assert_array_equal(blocks.dense((first, second), 3000), Z)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("order", "weighted"), [("C", True), ("F", False)])
 def test_models_of_an_encoded_array_are_those_of_its_columns(order, weighted, monkeypatch):
     rng = np.random.default_rng(28)
     n = blocked_matrix.CODED_MIN_ROWS
@@ -208,20 +174,8 @@ def test_models_of_an_encoded_array_are_those_of_its_columns(order, weighted, mo
     np.testing.assert_allclose(coded, plain, rtol=1e-8, atol=1e-10)
 
 
-def test_scores_are_kept_and_cannot_be_changed(rows):
-    engine = MemoryEngine(rows)
-    raw = np.linspace(-1.0, 1.0, len(rows.names))[None, :]
-    scores = engine.scores(raw)
-    assert engine.scores(raw.copy()) is scores
-    with pytest.raises(ValueError, match="read-only"):
-        scores += 1.0
-    np.testing.assert_allclose(engine.scores(2.0 * raw), 2.0 * scores, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "widths", [(3,), (1, 1), (4, 2, 6, 9), (130, 2), (20, 15, 11, 2, 1), (1,) * 12]
-)
-@pytest.mark.parametrize("numbers", [0, 1, 4])
+@pytest.mark.parametrize("widths", [(3,), (4, 2, 6, 9), (130, 2), (1,) * 12])
+@pytest.mark.parametrize("numbers", [0, 4])
 def test_codes_have_the_products_of_columns_written_out(widths, numbers):
     rng = np.random.default_rng(len(widths) + numbers)
     n = 300
@@ -251,51 +205,13 @@ def test_codes_have_the_products_of_columns_written_out(widths, numbers):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_categoricals_share_a_code_while_its_cells_are_few():
-    def coding(*widths):
-        return Coding.of([Indicators(np.zeros(5, dtype=np.intp), width) for width in widths])
-
-    assert coding(1, 3, 9).codes == ((0, 1, 2),)  # 80 cells
-    assert coding(400, 3, 1).codes == ((2, 1), (0,))
-    assert Coding.of([Slab(np.zeros((5, 2)))]) is None
-    sparse_columns = SparseSlab(sparse.csr_array(np.eye(5)))
-    assert Coding.of([Indicators(np.zeros(5, dtype=np.intp), 2), sparse_columns]) is None
-
-
-@pytest.mark.parametrize(("numbers", "many_passes"), [(5, True), (60, True), (5, False)])
-def test_codes_are_for_many_passes_over_many_categoricals(numbers, many_passes, monkeypatch):
-    rng = np.random.default_rng(24)
-    n = blocked_matrix.CODED_MIN_ROWS
-    pieces = tuple(Indicators(rng.integers(-1, 6, n), 6) for _ in range(7))
-    pieces += (Slab(rng.normal(size=(n, numbers))),)
-
-    def coding(pieces, n_rows):
-        return blocked_matrix.BlockedMatrix(
-            pieces, lambda: pieces, n_rows, separable=True, keeps=many_passes
-        ).coding
-
-    assert (coding(pieces, n) is not None) == (numbers == 5 and many_passes)
-    assert coding(pieces, n - 1) is None
-    assert coding((*pieces, Indicators(rng.integers(-1, 600, n), 600)), n) is None
-    # Numbers and four codes of 12 bytes each, and six pairs of these, which must be kept.
-    monkeypatch.setattr(blocked_matrix, "CACHE_BYTES", n * (8 * (1 + numbers) + 120) - 1)
-    assert coding(pieces, n) is None
-
-
-def test_codes_gain_more_the_more_rows_share_their_cells():
-    coding = Coding.of([Indicators(np.zeros(5, dtype=np.intp), 9) for _ in range(50)])
-    assert len(coding.codes) == 25
-    assert 1.0 < coding.gain(10_000) < 4.0 < coding.gain(1_000_000)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_level_that_every_row_has_is_constant(weighted):
+def test_a_level_that_every_row_has_is_constant():
     rng = np.random.default_rng(25)
     n = 60_000
     codes = (rng.integers(-1, 6, n), np.zeros(n, dtype=np.intp), rng.integers(-1, 8, n))
     y = rng.integers(0, 2, n).astype(float)[:, None]
     columns = tuple(Indicators(code, width) for code, width in zip(codes, (6, 1, 8), strict=True))
-    weight = rng.uniform(0.1, 3.0, n) if weighted else None
+    weight = rng.uniform(0.1, 3.0, n)
     names = tuple(f"c{k}" for k in range(15))
     engine = MemoryEngine(Rows(columns[:1], columns[1:], names, y, y, weight), many_passes=True)
     assert engine._matrix.coding is not None
@@ -303,52 +219,7 @@ def test_a_level_that_every_row_has_is_constant(weighted):
     assert abs(scatter[6]).max() <= 1e-13 * np.diag(scatter).max()
 
 
-def test_few_levels_are_not_left_to_tabmat():
-    few = [Indicators(np.zeros(5, dtype=np.intp), 6) for _ in range(7)]
-    assert not blocked_matrix.prefers_codes(few)
-    assert blocked_matrix.prefers_codes([Indicators(np.zeros(5, dtype=np.intp), 40)])
-    assert not blocked_matrix.prefers_codes(
-        [Indicators(np.zeros(5, dtype=np.intp), 40), Slab(np.zeros((5, 50)))]
-    )
-
-
-def test_functions_see_the_same_columns(rows, engines):
-    coded, dense = engines
-    center = np.linspace(0.0, 1.0, len(rows.names))
-
-    def sums(y, Z, weight, offset):
-        return weight * y[:, 0] @ Z
-
-    ours, theirs = (engine.sum_over_columns(sums, center) for engine in (coded, dense))
-    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
-    S, X, y, weight = dense.dense_columns()
-    np.testing.assert_allclose(ours, (weight * y[:, 0]) @ (np.hstack([S, X]) - center), rtol=1e-10)
-
-
-def test_sums_over_rows_do_not_depend_on_whether_these_were_written_before(rows):
-    rng = np.random.default_rng(19)
-    k = len(rows.names)
-    center, raw = rng.normal(size=k), 0.01 * rng.normal(size=(1, k))
-    written, fresh = (MemoryEngine(rows, many_passes=True) for _ in range(2))
-    written.moments()
-
-    def first_two(y, eta, weight):
-        return np.array([weight @ eta[:, 0], weight @ eta[:, 0] ** 2])
-
-    sums = [engine.sum_over_rows(first_two, center, np.ones(1), raw) for engine in (written, fresh)]
-    np.testing.assert_allclose(*sums, rtol=1e-12)
-
-
-def test_rows_that_are_taken_keep_their_order_of_memory():
-    values = np.arange(12.0).reshape(4, 3)
-    for order in "CF":
-        taken = Slab(np.array(values, order=order)).take(np.array([2, 0])).values
-        assert taken.flags[f"{order}_CONTIGUOUS"]
-        np.testing.assert_array_equal(taken, values[[2, 0]])
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize(("order", "keeps"), [("C", True), ("F", False)])
 def test_blocks_that_are_read_together_have_the_sums_of_single_ones(order, keeps, monkeypatch):
     rng = np.random.default_rng(23)
     n, k = 3000, 6

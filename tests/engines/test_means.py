@@ -59,17 +59,6 @@ def drawn(engine, family, codes, seed):
 CASES = [(Binomial(), None), (Binomial(), (1,)), (Multinomial(3), None), (Multinomial(3), (0, 2))]
 
 
-def test_totals_follow_the_means_of_classes(engine):
-    family, among = Multinomial(3), ((0, 2), (1, 1))
-    raw = np.random.default_rng(1).normal(size=(2, len(engine.names))) * 0.03
-    place = family, np.zeros(len(engine.names)), np.zeros(2), raw
-    some, every = PredictedMeans(family, among, totals=True), PredictedMeans(family)
-    ours, theirs = (engine.means(place[0], means, *place[1:]) for means in (some, every))
-    np.testing.assert_allclose(ours.products[2:], theirs.products, rtol=1e-12)
-    np.testing.assert_array_equal(ours.counts[2:], theirs.counts)
-    assert (some.n_bounded, every.n_bounded) == (2, 3)
-
-
 @pytest.mark.parametrize(("family", "codes"), CASES)
 def test_sums_are_those_of_plain_arrays(engine, family, codes):
     k, m = len(engine.names), family.n_predictors
@@ -141,18 +130,3 @@ def test_derivatives_are_differences(engine, family, codes):
         np.einsum("aibj,bj->ai", slopes.glm.hessian[..., 1:], direction),
         gradient(ahead) - gradient(behind),
     )
-
-
-@pytest.mark.parametrize(("family", "codes"), CASES)
-def test_first_derivatives_alone(engine, family, codes):
-    """They are those of the deviance and of the means, times the multipliers, together."""
-    raw, multipliers, _ = drawn(engine, family, codes, 3)
-    whole, first = (asked(engine, family, codes, raw, multipliers, order)[0] for order in (2, 1))
-    own = np.einsum("ki,kimj->mj", multipliers, whole.slopes.jacobian)
-    np.testing.assert_allclose(
-        first.slopes.glm.gradient, whole.slopes.glm.gradient + own, rtol=1e-9
-    )
-    np.testing.assert_allclose(first.products, whole.products, rtol=1e-12)
-    np.testing.assert_allclose(first.squares, whole.squares, rtol=1e-12)
-    assert first.slopes.glm.hessian is None
-    assert first.slopes.jacobian is None

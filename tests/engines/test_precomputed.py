@@ -55,14 +55,6 @@ def _pair(Z, made):
     return rows, PrecomputedMoments(rows.moments(), NAMES, 2, make)
 
 
-def test_what_is_known_costs_no_rows(pair, made):
-    rows, known = pair
-    moments = known.moments()
-    np.testing.assert_array_equal(moments.scatter, rows.moments().scatter)
-    assert (known.names, known.n_sensitive, known.passes) == (NAMES, 2, 0)
-    assert made == []
-
-
 @pytest.mark.parametrize(
     "ask",
     [

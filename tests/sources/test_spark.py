@@ -8,12 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit, report, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, audit, sources
 from fairridge.sources import _spark
 from tests.zoo import LateModule
 
 from .conftest import COLUMNS, SENSITIVE, assert_same_audit, assert_same_model, write_files
-from .test_isolation import with_town
 
 sql = LateModule("pyspark.sql")
 
@@ -109,29 +108,6 @@ def test_an_audit(data):
     assert_same_audit(audit(source, model.predict_proba(source), **options), theirs)
     with pytest.raises(TypeError, match="what a model returns for it"):
         audit(source, spark)
-
-
-def test_a_report_on_new_rows(data):
-    frame, spark = data
-    spark = spark.select(*[f"`{name}`" for name in (*NAMES, "hired")])
-    source = sources.spark(spark, response="hired", sensitive=SENSITIVE)
-    model = FairRidgeClassifier(0.05, sensitive=SENSITIVE).fit(frame[NAMES], frame["hired"])
-    theirs = report(model, frame[NAMES], frame["hired"], new_rows=True)
-    ours = report(model, source, new_rows=True)
-    assert_same_audit(ours.contents, theirs.contents)
-
-
-def test_levels_that_decide_the_response_are_isolated(session, people, tmp_path):
-    frame = with_town(people, "hired", "no")
-    spark = session.read.parquet(str(write_files(frame, tmp_path / "files")))
-    source = sources.spark(spark, response="hired", sensitive=SENSITIVE)
-    ours = FairRidgeClassifier(0.02).fit(source)
-    theirs = FairRidgeClassifier(0.02, sensitive=SENSITIVE)
-    theirs.fit(frame.drop(columns="hired"), frame["hired"])
-    assert ours.isolated_ == theirs.isolated_ == {"town[isle]": 9}
-    assert ours.unfairness_ == pytest.approx(theirs.unfairness_, rel=1e-7)
-    assert ours.deviance_ == pytest.approx(theirs.deviance_, rel=1e-9)
-    assert ours.dependence_ == pytest.approx(theirs.dependence_, rel=1e-6)
 
 
 def test_errors_say_what_is_wrong_with_the_data(data):

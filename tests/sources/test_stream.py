@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from fairridge import sources
-from fairridge.engines import MemoryEngine, PrecomputedRoot
-from fairridge.families import Binomial, Gamma, Gaussian, Multinomial, Poisson, Tweedie
+from fairridge.engines import MemoryEngine
+from fairridge.families import Binomial, Gamma, Multinomial, Poisson, Tweedie
 from fairridge.sources.batch import prefetched, row_keys
 from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.responses import Labels, Numbers
@@ -77,33 +77,6 @@ def test_what_a_family_asks(name):
     np.testing.assert_allclose(a.hessian, b.hessian, rtol=1e-10, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_deviances_at_other_coefficients_come_in_the_same_pass(name):
-    family, response, reader = FAMILIES[name]
-    m = family.n_predictors
-    places = [(np.full(m, 0.2), 0.5 * RAW[:m]), (np.full(m, -0.1), np.zeros((m, 3)))]
-    for engine in engines(response, reader, family):
-        engine.moments()
-        before = engine.passes
-        sums = engine.derivatives(family, CENTER, np.arange(m) * 0.1, RAW[:m], 1, places)
-        assert engine.passes == before + 1
-        for place, found in zip(places, sums.others, strict=True):
-            alone = engine.derivatives(family, CENTER, *place, 1)
-            assert found.deviance == pytest.approx(alone.deviance, rel=1e-12)
-            np.testing.assert_allclose(found.gradient, alone.gradient, rtol=1e-10, atol=1e-8)
-
-
-@pytest.mark.parametrize("raw", [RAW[:1], 0.0 * RAW[:1]])
-def test_sums_of_any_function(raw):
-    ours, theirs = engines("count", Numbers())
-
-    def function(y, eta, weight):
-        return np.array([weight @ (y[:, 0] * eta[:, 0]), weight.sum()])
-
-    a, b = (e.sum_over_rows(function, CENTER, np.array([0.4]), raw) for e in (ours, theirs))
-    np.testing.assert_allclose(a, b, rtol=1e-12)
-
-
 def test_moments_triangle_and_residuals():
     ours, theirs = engines("size", Numbers(less_offset=True))
     a, b = ours.moments(), theirs.moments()
@@ -119,18 +92,6 @@ def test_moments_triangle_and_residuals():
     assert ours.passes == 3
 
 
-def test_a_known_root_answers_for_the_rows():
-    _, engine = engines("size", Numbers(less_offset=True))
-    moments = engine.moments()
-    root = engine.qr_factor(moments.mean, np.ones(4))
-    known = PrecomputedRoot(moments, engine.names, 1, root, lambda: pytest.fail("asked for rows"))
-    scale = np.array([1.0, 2.0, 0.5, 3.0])
-    np.testing.assert_allclose(known.qr_factor(moments.mean, scale), root / scale)
-    found = known.residual_products(RAW[0], moments.mean[:3], moments.mean[3])
-    exact = engine.residual_products(RAW[0], moments.mean[:3], moments.mean[3])
-    np.testing.assert_allclose(found, exact, rtol=1e-10, atol=1e-9)
-
-
 def test_rows_are_not_there():
     engine, _ = engines("count", Numbers())
     for ask in ("response", "weights", "offset"):
@@ -138,12 +99,6 @@ def test_rows_are_not_there():
             getattr(engine, ask)
     with pytest.raises(ValueError, match="not in memory"):
         engine.dense_columns()
-
-
-def test_gaussian_log_likelihoods_need_the_total_weight_only():
-    family = Gaussian()
-    whole = family.loglik(3.0, np.zeros((4, 1)), np.array([0.5, 1.0, 2.0, 0.5]), 1.0)
-    assert family.loglik(3.0, np.empty((0, 1)), np.array([4.0]), 1.0) == whole
 
 
 def test_keys_depend_on_the_place_alone():
@@ -155,23 +110,6 @@ def test_keys_depend_on_the_place_alone():
     assert np.abs(np.sort(share) - (np.arange(10_000) + 0.5) / 10_000).max() < 0.02
     bits = np.unpackbits(keys.view(np.uint8)).reshape(10_000, 64).mean(axis=0)
     assert np.abs(bits - 0.5).max() < 0.025
-
-
-class _Products:
-    """Σ w o zzᵀ, with z shown as columns less a center and the offset o."""
-
-    def __call__(self, y, Z, weight, offset):
-        return (Z * (weight * offset * y[:, 0])[:, None]).T @ Z
-
-
-def test_functions_of_columns():
-    ours, theirs = engines("size", Numbers(), Gamma())
-    S, X, y, weight = theirs.dense_columns()
-    Z = np.hstack([S, X]) - CENTER
-    expected = (Z * (weight * theirs.offset * y[:, 0])[:, None]).T @ Z
-    for engine in (ours, theirs):
-        found = engine.sum_over_columns(_Products(), CENTER)
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_whoever_abandons_batches_does_not_wait_for_the_next_one():
