@@ -31,15 +31,6 @@ def test_a_frame_is_encoded_and_solved_as_by_hand(
     assert_solves(model, oracle(workers.S, workers.X, workers.y, r))
 
 
-def test_a_frame_predicts_as_its_encoded_array(workers, worker_columns, frame_of):
-    frame = frame_of(worker_columns)
-    ours = FairRidgeRegressor(sensitive=workers.sensitive).fit(frame, workers.y)
-    Z = np.column_stack([workers.S, workers.X])
-    theirs = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, workers.y)
-    np.testing.assert_allclose(ours.predict(frame), theirs.predict(Z), rtol=1e-12)
-    assert ours.score(frame, workers.y) == pytest.approx(theirs.score(Z, workers.y), abs=1e-12)
-
-
 def test_an_object_array_is_read_column_by_column(workers):
     frame = pd.DataFrame(workers.columns)
     by_name = FairRidgeRegressor(sensitive=workers.sensitive).fit(frame, workers.y)
@@ -48,15 +39,12 @@ def test_an_object_array_is_read_column_by_column(workers):
     assert by_position.sensitive_names_.tolist() == ["x0[m]", "x1"]
 
 
-def test_rows_of_mixed_values_keep_their_numbers(workers):
-    rows = [list(row) for row in zip(workers.columns["sex"], workers.X[:, -1], strict=True)]
+def test_rows_and_arrays_of_text_hold_levels(workers):
+    sex, region = workers.columns["sex"], workers.columns["region"]
+    rows = [list(row) for row in zip(sex, workers.X[:, -1], strict=True)]
     model = FairRidgeRegressor(sensitive=[0]).fit(rows, workers.y)
     assert model.coef_names_.tolist() == ["x0[m]", "x1"]
-
-
-def test_an_array_of_strings_holds_levels(workers):
-    texts = np.array([workers.columns["sex"], workers.columns["region"]]).T
-    model = FairRidgeRegressor(sensitive=[0]).fit(texts, workers.y)
+    model.fit(np.array([sex, region]).T, workers.y)
     assert model.coef_names_.tolist() == ["x0[m]", "x1[north]", "x1[west]"]
 
 
@@ -67,12 +55,12 @@ def test_a_list_of_lists_is_an_array(numbers):
 
 
 @pytest.mark.parametrize(
-    "dtype",
-    ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", ">f8", ">i4", "g", "O"],
+    ("dtype", "largest"),
+    [("?", 1), ("i1", 127), ("u1", 250), ("u8", 9), ("f2", 9), ("f4", 9), (">f8", 9), ("O", 9)],
 )
-def test_numeric_types_do_not_matter(dtype):
+def test_numeric_types_do_not_matter(dtype, largest):
     rng = np.random.default_rng(1)
-    Z = rng.integers(0, 2, size=(60, 5)).astype(float)
+    Z = rng.integers(0, largest + 1, size=(60, 5)).astype(float)
     y = Z @ [1.0, 2.0, -1.0, 0.5, 1.0] + rng.normal(size=60)
     expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, y)
     model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z.astype(dtype), y)
@@ -80,7 +68,7 @@ def test_numeric_types_do_not_matter(dtype):
     np.testing.assert_allclose(model.predict(Z.astype(dtype)), expected.predict(Z), rtol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1", "i8", "u8", "f4"])
+@pytest.mark.parametrize("dtype", ["i1", "u8", "f4"])
 def test_numeric_types_in_frames_do_not_matter(frame_of, dtype):
     rng = np.random.default_rng(2)
     Z = rng.integers(0, 9, size=(60, 4)).astype(float)
@@ -89,16 +77,6 @@ def test_numeric_types_in_frames_do_not_matter(frame_of, dtype):
     model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(frame_of(columns), y)
     expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, y)
     np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
-
-
-@pytest.mark.parametrize("largest", [127, 250])
-def test_small_integers_do_not_overflow(largest):
-    rng = np.random.default_rng(3)
-    Z = rng.integers(0, largest, size=(50, 3)).astype("u1" if largest > 127 else "i1")
-    y = rng.normal(size=50)
-    expected = FairRidgeRegressor(sensitive=[0]).fit(Z.astype(float), y)
-    model = FairRidgeRegressor(sensitive=[0]).fit(Z, y)
-    np.testing.assert_allclose(model.predict(Z), expected.predict(Z.astype(float)), rtol=1e-12)
 
 
 def test_single_precision_is_computed_in_double(numbers):
@@ -110,10 +88,7 @@ def test_single_precision_is_computed_in_double(numbers):
     np.testing.assert_allclose(model.predict(Z), expected.predict(Z.astype(float)), rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    ["Int8", "UInt16", "Int64", "Float32", "Float64", "boolean", "int64[pyarrow]", "bool[pyarrow]"],
-)
+@pytest.mark.parametrize("dtype", ["Int8", "Float32", "boolean", "int64[pyarrow]"])
 def test_extension_types_of_pandas_do_not_matter(dtype):
     rng = np.random.default_rng(4)
     flag, x, y = rng.integers(0, 2, 50), rng.normal(size=50), rng.normal(size=50)
@@ -127,11 +102,8 @@ def test_extension_types_of_pandas_do_not_matter(dtype):
     "dtype",
     [
         object,
-        "str",
         "string",
-        "string[pyarrow]",
         "category",
-        pd.ArrowDtype(pa.string()),
         pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())),
     ],
     ids=str,
@@ -157,7 +129,7 @@ def test_decimals_are_numbers(make):
     np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1", "f4", "?", "O", ">f8"])
+@pytest.mark.parametrize("dtype", ["u1", "?", "O"])
 def test_the_type_of_the_response_does_not_matter(numbers, dtype):
     y = (numbers.y > 0).astype(float)
     model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, y.astype(dtype))
@@ -167,13 +139,9 @@ def test_the_type_of_the_response_does_not_matter(numbers, dtype):
 
 VECTORS = {
     "list": np.ndarray.tolist,
-    "pandas": pd.Series,
     "pandas with other index": lambda v: pd.Series(v, index=np.arange(len(v))[::-1]),
-    "pandas frame": lambda v: pd.DataFrame({"v": v}),
     "polars": pl.Series,
-    "polars frame": lambda v: pl.DataFrame({"v": v}),
     "pyarrow": lambda v: pa.chunked_array([v[:30], v[30:]]),
-    "pyarrow array": pa.array,
 }
 
 
@@ -195,11 +163,9 @@ def _strided(Z):
 
 
 LAYOUTS = {
-    "C": np.ascontiguousarray,
     "F": np.asfortranarray,
     "view with steps": _strided,
     "reversed": lambda Z: np.ascontiguousarray(Z[::-1, ::-1])[::-1, ::-1],
-    "transposed": lambda Z: np.ascontiguousarray(Z.T).T,
     "unaligned": lambda Z: np.frombuffer(b"\0" + Z.tobytes(), "u1")[1:].view("f8").reshape(Z.shape),
 }
 
@@ -218,8 +184,6 @@ FRAME_LAYOUTS = {
     "column by column": lambda Z, names: pd.DataFrame(np.asfortranarray(Z), columns=names),
     "own arrays": lambda Z, names: pd.DataFrame(dict(zip(names, Z.T.copy(), strict=True))),
     "every other row": lambda Z, names: pd.DataFrame(np.repeat(Z, 2, 0), columns=names).iloc[::2],
-    "rows reversed": lambda Z, names: pd.DataFrame(Z[::-1].copy(), columns=names).iloc[::-1],
-    "columns reversed": lambda Z, names: pd.DataFrame(Z, columns=names)[names[::-1]],
     "columns shuffled": lambda Z, names: pd.DataFrame(Z, columns=names)[
         [names[k] for k in (3, 0, 5, 1, 4, 2)]
     ],
@@ -231,23 +195,15 @@ FRAME_LAYOUTS = {
 @pytest.mark.parametrize("layout", FRAME_LAYOUTS)
 def test_memory_layout_of_frames_does_not_matter(numbers, layout):
     names = [f"c{k}" for k in range(6)]
-    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(
-        pd.DataFrame(numbers.Z, columns=names), numbers.y
-    )
+    plain = pd.DataFrame(numbers.Z, columns=names)
+    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(plain, numbers.y)
     frame = FRAME_LAYOUTS[layout](numbers.Z, names)
     by_hand = frame[names].to_numpy(np.float64) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(frame), by_hand, rtol=1e-12)
-
-
-@pytest.mark.parametrize("layout", [kind for kind in FRAME_LAYOUTS if kind != "one column twice"])
-def test_memory_layout_of_training_frames_does_not_matter(numbers, layout):
-    names = [f"c{k}" for k in range(6)]
-    frame = FRAME_LAYOUTS[layout](numbers.Z, names)
-    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(frame, numbers.y)
-    Z = frame[names].to_numpy(np.float64)
-    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y)
-    np.testing.assert_allclose(model.predict(frame), expected.predict(Z), rtol=1e-11)
-    np.testing.assert_allclose(model.alpha_, expected.alpha_, rtol=1e-11)
+    if layout != "one column twice":
+        there = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(frame, numbers.y)
+        tolerance = 1e-6 if layout == "mixed types" else 1e-11
+        np.testing.assert_allclose(there.predict(plain), model.predict(plain), rtol=tolerance)
 
 
 def test_arrays_are_not_modified_and_may_be_read_only(numbers):
@@ -267,12 +223,10 @@ def test_arrays_are_not_modified_and_may_be_read_only(numbers):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_writable_arrays_are_not_modified(numbers, order):
-    Z, y = np.array(numbers.Z, order=order), numbers.y.copy()
-    weight = np.arange(80.0)
+    Z, y, weight = np.array(numbers.Z, order=order), numbers.y.copy(), np.arange(80.0)
     FairRidgeRegressor(sensitive=[0, 1]).fit(Z, y, sample_weight=weight).predict(Z)
-    np.testing.assert_array_equal(Z, numbers.Z)
-    np.testing.assert_array_equal(y, numbers.y)
-    np.testing.assert_array_equal(weight, np.arange(80.0))
+    for array, original in ((Z, numbers.Z), (y, numbers.y), (weight, np.arange(80.0))):
+        np.testing.assert_array_equal(array, original)
 
 
 def test_frames_are_not_modified(workers, worker_columns, frame_of):
@@ -282,15 +236,6 @@ def test_frames_are_not_modified(workers, worker_columns, frame_of):
     model.fit(frame, workers.y, sample_weight=weight).score(frame, workers.y, sample_weight=weight)
     model.path(frame, workers.y).to_frame()
     assert frame.equals(untouched)
-
-
-@pytest.mark.parametrize("index", [np.uint8, np.uint16, np.uint32, np.int8, np.int64])
-def test_arrow_dictionaries_with_any_index_are_levels(workers, index):
-    codes = np.array([RANKS.index(rank) for rank in workers.columns["rank"]], dtype=index)
-    rank = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(RANKS))
-    table = pa.table({"s": workers.S[:, 1], "rank": rank})
-    model = FairRidgeRegressor(sensitive="s").fit(table, workers.y)
-    assert model.predictor_names_.tolist() == ["rank[mid]", "rank[high]"]
 
 
 def test_categoricals_of_polars_survive_the_way_through_arrow(workers):
@@ -333,11 +278,10 @@ def test_intervals_are_levels():
         (lambda: pa.table({"s": [1.0, 2, 3], "struct": [{"a": 1}] * 3}), "struct"),
         (lambda: pd.DataFrame({"s": [1.0, 2, 3], "mixed": [1, "a", 2.0]}), "mixed"),
         (lambda: np.array([[1.0, "a"], [2.0, 3.0], [0.0, "c"]], dtype=object), "x1"),
-        (lambda: np.arange(6).reshape(3, 2).astype("M8[ns]"), "x0"),
         (lambda: np.arange(6).reshape(3, 2).astype("M8[D]"), "x0"),
         (lambda: np.arange(6).reshape(3, 2).astype("m8[s]"), "x0"),
     ],
-    ids=["datetime", "list", "struct", "mixed", "mixed array", "M8[ns]", "M8[D]", "m8[s]"],
+    ids=["datetime", "list", "struct", "mixed", "mixed array", "M8[D]", "m8[s]"],
 )
 def test_a_column_that_is_no_attribute_is_refused_by_name(make, named):
     with pytest.raises(ValueError, match=f"'{named}'"):
@@ -357,7 +301,7 @@ def test_complex_data_are_refused(numbers):
         FairRidgeRegressor(sensitive=[0]).fit(sparse.csr_array(numbers.Z + 1j), numbers.y)
 
 
-@pytest.mark.parametrize("shape", [(), (6,), (2, 3, 2)])
+@pytest.mark.parametrize("shape", [(), (2, 3, 2)])
 def test_an_array_that_is_no_table_is_refused(shape):
     with pytest.raises(ValueError, match="Expected 2D array"):
         FairRidgeRegressor(sensitive=[0]).fit(np.zeros(shape), np.arange(6.0))
