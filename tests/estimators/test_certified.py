@@ -3,20 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
-    FairRidgeSurvival,
     choose_bound,
     compare,
     cross_validate,
-    load,
     rows_needed,
     rules,
-    save,
-    sources,
 )
 from fairridge.exceptions import BoundWarning
 from fairridge.fairness import StatisticalParity
@@ -52,17 +47,6 @@ def classifier(**options):
     return FairRidgeClassifier(sensitive=["group", "age"], **options)
 
 
-@pytest.mark.parametrize(
-    "options", [{"unfairness": 0.2}, {"confidence": None, "unfairness": 0.02, "controls": ["x1"]}]
-)
-def test_a_summary_names_each_coefficient_once(rows, options):
-    X, y, _ = rows
-    model = regressor(**options).fit(X, y)
-    lines = str(model.summary(details=True)).splitlines()
-    for name in model.coef_names_:
-        assert sum(line.startswith(name) for line in lines) == 1
-
-
 def test_a_certified_fit_is_a_fit_at_a_smaller_bound(rows):
     X, y, _ = rows
     model = regressor(unfairness=0.05).fit(X, y)
@@ -76,6 +60,10 @@ def test_a_certified_fit_is_a_fit_at_a_smaller_bound(rows):
     plain = regressor(unfairness=found.training_bound, confidence=None).fit(X, y)
     np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-10)
     assert plain.certificate_ is None
+    text = str(model.summary(details=True))
+    assert "Certificate (0.95):" in text
+    assert f"{found.price:.4f} of D²" in text
+    assert f"{found.training_bound:.6g}" in text
     # About as normal theory has it.
     needed = rows_needed(0.05, sensitive_columns=2, training_bound=found.training_bound)
     assert 0.5 * N < needed < 2 * N
@@ -87,8 +75,9 @@ def test_a_certified_fit_is_a_fit_at_a_smaller_bound(rows):
         {"definition": "mean-parity"},
         {"definition": VARIANCE},
         {"definition": "statistical-parity", "blind": True},
-        {"definition": "mean-parity", "blind": True},
         {"definition": VARIANCE, "controls": ["x1"]},
+        {"definition": "mean-parity", "controls": ["x1"]},
+        {"definition": "mean-parity", "controls": ["x1"], "blind": True},
     ],
 )
 def test_classifiers_are_certified_for_linear_predictors_and_means(rows, options):
@@ -99,15 +88,6 @@ def test_classifiers_are_certified_for_linear_predictors_and_means(rows, options
     assert found.method == "draws"
     assert 0.05 < found.training_bound < 0.1
     assert model.unfairness_ == pytest.approx(found.training_bound)
-
-
-def test_several_classes_and_times_are_certified(rows):
-    X, y, _ = rows
-    third = np.digitize(y, np.quantile(y, [0.3, 0.7]))
-    assert classifier(unfairness=0.1).fit(X, third).certificate_.granted
-    times = np.column_stack([np.exp(-0.5 * y), np.ones(N)])
-    model = FairRidgeSurvival(0.1, sensitive=["group", "age"], confidence=0.9).fit(X, times)
-    assert model.certificate_.granted
 
 
 def test_more_confidence_and_fewer_rows_leave_less(rows):
@@ -164,12 +144,8 @@ def test_what_cannot_be_certified(rows, model, message):
         model.path(X, y, unfairness=[0.1])
 
 
-def test_isolated_levels_and_wide_data_are_refused(rows):
-    X, y, classes = rows
-    rare = X.assign(level=np.where(np.arange(N) < 5, "rare", "usual"))
-    one = np.where(np.arange(N) < 5, 1, classes)
-    with pytest.raises(ValueError, match="are isolated, and a certificate would not hold"):
-        classifier(definition=VARIANCE).fit(rare, one)
+def test_wide_data_are_refused(rows):
+    X, y, _ = rows
     noise = np.random.default_rng(0).normal(size=(30, 40))
     wide = pd.concat([X[:30], pd.DataFrame(noise).add_prefix("z")], axis=1)
     with pytest.raises(ValueError, match="more predictor columns than rows"):
@@ -187,23 +163,6 @@ def test_weights_count_by_their_ratios_and_zero_is_absent(rows):
     half = np.arange(N) < 700
     absent = regressor().fit(X, y, sample_weight=half.astype(float)).certificate_
     assert absent == regressor().fit(X[half], y[half]).certificate_
-
-
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-def test_rows_in_files_are_certified_alike(rows, definition, tmp_path):
-    X, y, classes = rows
-    gaussian = definition == "statistical-parity"
-    model = regressor() if gaussian else classifier()
-    response = y if gaussian else classes
-    X.assign(y=response).to_parquet(tmp_path / "rows.parquet")
-    source = sources.parquet(
-        tmp_path / "rows.parquet", response="y", sensitive=["group", "age"], batch_rows=500
-    )
-    streamed = clone(model).set_params(sensitive=None).fit(source).certificate_
-    own = model.fit(X, response).certificate_
-    assert streamed.training_bound == pytest.approx(own.training_bound, rel=1e-6)
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        clone(model).set_params(sensitive=None, certification="held-out").fit(source)
 
 
 def test_a_path_certifies_each_bound(rows):
@@ -266,20 +225,7 @@ def test_held_out_rows_test_models_that_were_not_fitted_to_them(rows):
     assert none.unfairness_ == pytest.approx(0.0, abs=1e-12)
 
 
-def test_certificates_are_saved_and_told(rows, tmp_path):
-    X, y, _ = rows
-    model = regressor().fit(X, y)
-    save(model, tmp_path / "model.json")
-    again = load(tmp_path / "model.json")
-    assert again.certificate_ == model.certificate_
-    assert again.get_params()["confidence"] == 0.95
-    text = str(again.summary(details=True))
-    assert "Certificate (0.95):" in text
-    assert f"{model.certificate_.price:.4f} of D²" in text
-    assert f"{model.certificate_.training_bound:.6g}" in text
-
-
-@pytest.mark.parametrize("options", [{}, {"certification": "held-out"}, {"blind": True}])
+@pytest.mark.parametrize("options", [{"certification": "held-out"}, {"blind": True}])
 def test_the_price_is_what_the_bound_itself_explains_more(rows, options):
     X, y, classes = rows
     for make, response in ((regressor, y), (classifier, classes)):

@@ -14,7 +14,6 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV
 
 from fairridge import FairRidgeClassifier
 from fairridge.exceptions import DataWarning
@@ -59,14 +58,12 @@ def fair(r=0.05, **options):
 class TestUnconstrained:
     """At r = 1 this is plain logistic regression."""
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("weighted", [False, True])
-    @pytest.mark.parametrize("shifted", [False, True])
-    def test_two_classes_are_the_glm_of_statsmodels(self, two, weighted, shifted):
+    @pytest.mark.parametrize("given", [False, True])
+    def test_two_classes_are_the_glm_of_statsmodels(self, two, given):
         Z, y = two
         rng = np.random.default_rng(83)
-        weight = rng.uniform(0.2, 2.0, 200) if weighted else None
-        offset = rng.normal(size=200) if shifted else None
+        weight = rng.uniform(0.2, 2.0, 200) if given else None
+        offset = rng.normal(size=200) if given else None
         ours = fair(1.0).fit(Z, y, sample_weight=weight, offset=offset)
         theirs = sm.GLM(
             y, sm.add_constant(Z), sm.families.Binomial(), offset=offset, freq_weights=weight
@@ -87,12 +84,6 @@ class TestUnconstrained:
         np.testing.assert_allclose((found[1:] - found[0]).T, theirs.params, atol=1e-6)
         assert ours.loglik_ == pytest.approx(theirs.llf, rel=1e-9)
 
-    def test_probabilities_are_those_of_scikit_learn(self, data):
-        Z, y = data
-        theirs = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(Z, y)
-        ours = fair(1.0).fit(Z, y)
-        np.testing.assert_allclose(ours.predict_proba(Z), theirs.predict_proba(Z), atol=1e-5)
-
     def test_a_ridge_on_decorrelated_predictors_is_that_of_scikit_learn(self, data):
         Z, y = data
         ours = fair(0.0, predictor_penalty=6.0).fit(Z, y)
@@ -108,36 +99,17 @@ class TestUnconstrained:
 
 LABELS = {
     "text": lambda k: WORDS[k],
-    "one wide text": lambda k: WORDS.astype("U40")[k],
-    "negative integers": lambda k: -k,
     "dates": lambda k: np.datetime64("2024-01-01") + k,
     "integers": lambda k: k * 10 - 7,
-    "small integers": lambda k: k.astype(np.int8),
     "whole floats": lambda k: k * 1.0,
     "list of text": lambda k: WORDS[k].tolist(),
-    "objects holding text": lambda k: WORDS.astype(object)[k],
-    "objects holding integers": lambda k: k.astype(object),
-    "pandas text": lambda k: pd.Series(WORDS[k]),
-    "pandas strings": lambda k: pd.Series(WORDS[k], dtype="string"),
-    "pandas integers": lambda k: pd.Series(k, dtype="Int64", index=np.arange(len(k))[::-1]),
-    "pandas column": lambda k: pd.DataFrame({"y": WORDS[k]}),
-    "categorical": lambda k: pd.Categorical(WORDS[k], categories=WORDS, ordered=True),
-    "categorical series": lambda k: pd.Series(pd.Categorical(WORDS[k])),
-    "categorical integers": lambda k: pd.Series(pd.Categorical(k)),
-    "categorical with an empty level": lambda k: pd.Categorical(WORDS[k], [*WORDS, "none"]),
-    "polars text": lambda k: pl.Series(WORDS[k]),
-    "polars enum": lambda k: pl.Series(WORDS[k], dtype=pl.Enum(WORDS.tolist())),
-    "polars categorical": lambda k: pl.Series(WORDS[k], dtype=pl.Categorical),
-    "arrow": lambda k: pa.chunked_array([pa.array(WORDS[k])]),
-    "arrow dictionary": lambda k: pa.chunked_array([pa.array(WORDS[k]).dictionary_encode()]),
-}
-TRUTH_VALUES = {
+    "objects": lambda k: WORDS.astype(object)[k],
     "truth values": lambda k: k == 1,
-    "list of truth values": lambda k: (k == 1).tolist(),
-    "objects holding truth values": lambda k: (k == 1).astype(object),
+    "pandas integers": lambda k: pd.Series(k, dtype="Int64", index=np.arange(len(k))[::-1]),
     "pandas truth values": lambda k: pd.Series(k == 1, dtype="boolean"),
-    "categorical truth values": lambda k: pd.Series(pd.Categorical(k == 1)),
-    "polars truth values": lambda k: pl.Series(k == 1),
+    "categorical with an empty level": lambda k: pd.Categorical(WORDS[k], [*WORDS, "none"]),
+    "polars enum": lambda k: pl.Series(WORDS[k], dtype=pl.Enum(WORDS.tolist())),
+    "arrow dictionary": lambda k: pa.chunked_array([pa.array(WORDS[k]).dictionary_encode()]),
 }
 
 
@@ -146,92 +118,51 @@ def model_of_two(two):
     return fair(0.3).fit(*two)
 
 
-@pytest.fixture(scope="module")
-def model_of_three(three):
-    return fair(0.3).fit(*three)
-
-
-def check_labels(Z, codes, y, expected):
-    names = np.asarray(y if not hasattr(y, "to_numpy") else y.to_numpy()).ravel()
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_may_have_any_type(two, model_of_two, kind):
+    (Z, codes), expected = two, model_of_two
+    y = LABELS[kind](codes)
+    names = np.asarray(y if not hasattr(y, "to_numpy") else y.to_numpy()).tolist()
     model = fair(0.3).fit(Z, y)
-    assert model.classes_.tolist() == sorted(set(names.tolist()))
+    assert model.classes_.tolist() == sorted(set(names))
     predicted = model.predict(Z)
-    assert set(predicted.tolist()) <= set(names.tolist())
+    assert set(predicted.tolist()) <= set(names)
     assert predicted.dtype == model.classes_.dtype
-    order = [int(codes[names.tolist().index(label)]) for label in model.classes_.tolist()]
+    order = [int(codes[names.index(label)]) for label in model.classes_.tolist()]
     found, wanted = model.predict_proba(Z), expected.predict_proba(Z)
     np.testing.assert_allclose(found, wanted[:, order], atol=1e-8)
     assert model.score(Z, y) == pytest.approx(expected.score(Z, codes))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", LABELS)
-def test_labels_of_three_classes_may_have_any_type(three, model_of_three, kind):
-    Z, codes = three
-    check_labels(Z, codes, LABELS[kind](codes), model_of_three)
+def objects(label, y):
+    """Return words as objects, the first of which is something else."""
+    labels = WORDS.astype(object)[y]
+    labels[0] = label
+    return labels
 
 
-@pytest.mark.parametrize("kind", [*LABELS, *TRUTH_VALUES])
-def test_labels_of_two_classes_may_have_any_type(two, model_of_two, kind):
-    Z, codes = two
-    check_labels(Z, codes, (LABELS | TRUTH_VALUES)[kind](codes), model_of_two)
-
-
-MISSING = {
-    "floats": lambda y: np.where(np.arange(200) == 3, np.nan, y),
-    "objects": lambda y: np.where(np.arange(200) == 3, None, WORDS.astype(object)[y]),
-    "objects with nan": lambda y: np.where(np.arange(200) == 3, np.nan, WORDS.astype(object)[y]),
-    "categorical": lambda y: pd.Categorical(np.where(np.arange(200) == 3, None, WORDS[y])),
-    "truth values": lambda y: pd.array([None, *(y[1:] == 1)], dtype="boolean"),
-    "integers": lambda y: pd.Series(np.where(np.arange(200) == 3, None, y), dtype="Int64"),
-    "polars": lambda y: pl.Series([None, *WORDS[y[1:]].tolist()]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", MISSING)
-def test_a_missing_label_is_an_error_that_says_so(two, kind):
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda y: np.where(np.arange(200) == 3, np.nan, y), r"y contains (NaN|missing)"),
+        (lambda y: objects(None, y), r"y contains (NaN|missing)"),
+        (lambda y: pd.array([None, *(y[1:] == 1)], dtype="boolean"), r"y contains (NaN|missing)"),
+        (lambda y: pl.Series([None, *WORDS[y[1:]].tolist()]), r"y contains (NaN|missing)"),
+        (lambda y: objects(7, y), r"y mixes .*'low' \(text\) and 7 \(a number\)"),
+        (lambda y: pd.Categorical(objects(7, y)), r"y mixes labels such as .*7 \(a number\)"),
+        (lambda y: pd.Series([(int(k),) for k in y]), "use text, numbers or truth values"),
+        (lambda y: WORDS.astype("S")[y], r"y holds bytes; .*astype\(str\)"),
+    ],
+)
+def test_labels_that_are_no_names_are_refused(two, make, message):
     Z, y = two
-    with pytest.raises(ValueError, match=r"y contains (NaN|missing)"):
-        fair().fit(Z, MISSING[kind](y))
-
-
-MIXED = {
-    "objects": lambda y: np.array([7, *WORDS[y[1:]]], dtype=object),
-    "list": lambda y: [7, *WORDS[y[1:]].tolist()],
-    "pandas": lambda y: pd.Series([7, *WORDS[y[1:]]], dtype=object),
-    "categorical": lambda y: pd.Categorical([7, *WORDS[y[1:]]]),
-}
-
-
-@pytest.mark.parametrize("kind", MIXED)
-def test_labels_of_two_types_are_an_error_that_shows_them(two, kind):
-    Z, y = two
-    shown = r"y mixes labels such as .*'(low|middle)' \(text\)"
-    with pytest.raises(ValueError, match=shown) as error:
-        fair().fit(Z, MIXED[kind](y))
-    assert "7 (a number)" in str(error.value)
-
-
-@pytest.mark.parametrize("label", [(1, 2), {"a": 1}, object()], ids=["tuple", "dict", "object"])
-def test_labels_that_are_no_names_are_refused(two, label):
-    Z, y = two
-    odd = np.empty(200, dtype=object)
-    odd[:] = [label if k else (3, 4) for k in y]
-    with pytest.raises(ValueError, match="use text, numbers or truth values"):
-        fair().fit(Z, odd)
-
-
-def test_bytes_are_refused_and_say_what_to_do(two):
-    Z, y = two
-    with pytest.raises(ValueError, match=r"y holds bytes; .*astype\(str\)"):
-        fair().fit(Z, WORDS.astype("S")[y])
+    with pytest.raises(ValueError, match=message):
+        fair().fit(Z, make(y))
 
 
 def test_a_missing_label_in_an_absent_row_does_not_matter(two):
     Z, y = two
-    labels = np.where(np.arange(200) == 3, None, WORDS.astype(object)[y])
-    weight = (np.arange(200) != 3) * 1.0
-    model = fair().fit(Z, labels, sample_weight=weight)
+    model = fair().fit(Z, objects(None, y), sample_weight=(np.arange(200) > 0) * 1.0)
     assert model.classes_.tolist() == ["low", "middle"]
 
 
@@ -270,7 +201,7 @@ def test_probabilities_sum_to_one_and_follow_the_scores(data):
     np.testing.assert_array_equal(model.predict(Z), model.classes_[P.argmax(axis=1)])
 
 
-@pytest.mark.parametrize("far", [1e3, 1e5, -1e5])
+@pytest.mark.parametrize("far", [1e5, -1e5])
 def test_probabilities_of_far_rows_are_no_nan(data, far):
     Z, y = data
     P = fair(1.0).fit(Z, y).predict_proba(far * Z[:3])
@@ -278,16 +209,10 @@ def test_probabilities_of_far_rows_are_no_nan(data, far):
     assert np.isfinite(P).all()
 
 
-def test_scores_are_linear_in_the_columns(data):
+def test_scores_are_those_of_the_parts(data):
     Z, y = data
-    model = fair(0.1).fit(Z, y)
-    by_columns = Z @ model.coef_.T + model.intercept_
-    assert model.coef_.shape == (len(model.intercept_), 5)
-    scores = model.decision_function(Z).reshape(by_columns.shape)
-    np.testing.assert_allclose(scores, by_columns, atol=1e-12)
-    S = Z[:, :2]
-    centered = S - S.mean(0)
-    U = Z[:, 2:] - Z[:, 2:].mean(0)
+    model, S = fair(0.1).fit(Z, y), Z[:, :2]
+    centered, U = S - S.mean(0), Z[:, 2:] - Z[:, 2:].mean(0)
     U = U - centered @ np.linalg.lstsq(centered, U, rcond=None)[0]
     by_parts = model.fair_intercept_ + S @ model.alpha_.T + U @ model.beta_.T
     np.testing.assert_allclose(model.decision_function(Z), by_parts, atol=1e-10)
@@ -331,31 +256,6 @@ def test_an_offset_is_part_of_the_scores(two):
     assert model.score(Z, y, offset=offset) == pytest.approx(right.mean())
 
 
-def test_sensitive_features_may_come_separately(data):
-    Z, y = data
-    inside = fair(0.1).fit(Z, y)
-    outside = FairRidgeClassifier(0.1).fit(Z[:, 2:], y, sensitive_features=Z[:, :2])
-    np.testing.assert_allclose(outside.alpha_, inside.alpha_, atol=1e-10)
-    np.testing.assert_allclose(
-        outside.predict_proba(Z[:, 2:], sensitive_features=Z[:, :2]), inside.predict_proba(Z)
-    )
-    with pytest.raises(ValueError, match="sensitive_features"):
-        outside.predict(Z[:, 2:])
-
-
-def test_frames_with_categories_are_encoded(three):
-    Z, y = three
-    frame = pd.DataFrame(Z, columns=list("stxyz"))
-    frame["s"] = pd.Categorical(np.where(Z[:, 0] > 1.0, "f", "m"), categories=["f", "m"])
-    model = FairRidgeClassifier(0.1, sensitive=["s"]).fit(frame, WORDS[y])
-    assert model.sensitive_names_.tolist() == ["s[m]"]
-    dense = np.column_stack([frame["s"] == "m", Z[:, 1:]]).astype(float)
-    other = FairRidgeClassifier(0.1, sensitive=[0]).fit(dense, WORDS[y])
-    np.testing.assert_allclose(model.predict_proba(frame), other.predict_proba(dense), atol=1e-10)
-    assert model.coef_names_.tolist() == ["s[m]", *"txyz"]
-    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-10)
-
-
 def test_the_summary_has_rows_for_every_class(data):
     Z, y = data
     model = fair(0.1).fit(Z, WORDS[y])
@@ -379,12 +279,6 @@ def test_a_path_plots_and_tabulates_every_class(three):
 # ----------------------------------------------------------------- scikit-learn
 
 
-def without_warnings(function):
-    return pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")(
-        pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")(function)
-    )
-
-
 def failures(model):
     results = estimator_checks.check_estimator(model, on_skip=None, on_fail=None)
     assert len(results) > 45
@@ -393,23 +287,10 @@ def failures(model):
 
 
 @pytest.mark.slow
-@without_warnings
+@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_check_of_scikit_learn_passes():
     assert failures(FairRidgeClassifier(sensitive=[0])) == set()
-
-
-@pytest.mark.slow
-@without_warnings
-def test_every_check_of_scikit_learn_passes_where_nothing_is_bounded():
-    assert failures(FairRidgeClassifier(1.0, sensitive=[0], predictor_penalty=1.0)) == set()
-
-
-@pytest.mark.slow
-@without_warnings
-def test_without_any_penalty_only_separated_rows_fail_a_check():
-    # It predicts rows of zero weight from 9 others in 30 columns: many models fit these exactly.
-    separated = "check_sample_weight_equivalence_on_dense_data"
-    assert failures(FairRidgeClassifier(1.0, sensitive=[0])) <= {separated}
 
 
 def test_a_poor_score_is_announced_only_where_a_bound_may_cost_accuracy():
@@ -431,15 +312,6 @@ def test_it_is_a_classifier_and_can_be_cloned_and_pickled(three):
     assert len(pickle.dumps(repeated)) < len(pickle.dumps(model)) + 100  # it keeps no rows
 
 
-@pytest.mark.slow
-def test_a_search_over_the_bound(two):
-    Z, y = two
-    search = GridSearchCV(fair(), {"unfairness": [0.0, 0.05, 1.0]}, scoring="neg_log_loss", cv=4)
-    search.fit(Z, y)
-    assert search.best_params_["unfairness"] == 1.0
-    assert (np.diff(search.cv_results_["mean_test_score"]) > 0).all()
-
-
 # --------------------------------------------------------------------- defects
 
 
@@ -453,56 +325,6 @@ def held(Z, y):
     return model.predict_proba(Z), 2 * len(y) * log_loss(y, model.predict_proba(Z))
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
-@pytest.mark.parametrize("sensitive", ["s", "g"])
-def test_a_level_without_events_reaches_the_right_deviance(sensitive, r):
-    rng = np.random.default_rng(90)
-    g = rng.integers(0, 3, 200)
-    s = rng.normal(size=200)
-    x = rng.normal(size=200) + 0.5 * s
-    y = np.where(g == 2, 0, rng.random(200) < expit(0.2 + 0.5 * x + 0.5 * s))
-    frame = pd.DataFrame({"s": s, "x": x, "g": np.array(["a", "b", "c"])[g]})
-    model = quietly(FairRidgeClassifier(r, sensitive=sensitive).fit, frame, y)
-    # Two thirds of the rows are too many to be isolated.
-    assert (model.status_ == "separated") == (sensitive == "s" and r < 1.0)
-    assert model.converged_ == (model.status_ != "separated")
-    assert model.unfairness_ <= max(r, 0.0) + 1e-10
-    assert np.isfinite(model.coef_).all()
-    rows = g < 2
-    D = np.column_stack([np.ones(200), s, x, g == 1])[rows]
-    limit = sm.GLM(y[rows], D, sm.families.Binomial()).fit(tol=1e-14).deviance
-    assert model.deviance_ >= limit * (1 - 1e-9)
-    if r == 1.0:
-        levels, numbers = np.column_stack([g == 1, g == 2]), np.column_stack([s, x])
-        blocks = (s[:, None], np.column_stack([x, levels]))
-        blocks = blocks if sensitive == "s" else (levels, numbers)
-        expected, deviance = held(standardized(*blocks), y)
-        assert model.deviance_ == pytest.approx(deviance, rel=1e-9)
-        np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-7)
-        assert model.deviance_ == pytest.approx(limit, abs=0.01)
-
-
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("sensitive", ["s", "g"])
-def test_a_level_that_separates_is_named(classes, sensitive):
-    rng = np.random.default_rng(82)
-    s, x, g = rng.normal(size=400), rng.normal(size=400), rng.integers(0, 3, 400)
-    y = np.where(g == 2, 1, np.digitize(x + s + rng.logistic(size=400), range(classes - 1)))
-    frame = pd.DataFrame({"s": s, "x": x, "g": np.array(list("abc"))[g]})
-    with pytest.warns(DataWarning, match=r"^Column\(s\) 'g\[c\]' separate") as record:
-        model = FairRidgeClassifier(1.0, sensitive=sensitive).fit(frame, y)
-    assert len(record) == 1
-    levels = np.column_stack([g == 1, g == 2])
-    blocks = (s[:, None], np.column_stack([x, levels]))
-    blocks = blocks if sensitive == "s" else (levels, np.column_stack([s, x]))
-    expected, deviance = held(standardized(*blocks), y)
-    assert model.deviance_ == pytest.approx(deviance, rel=1e-9)
-    np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-7)
-    # The model of the other rows is near, and a little better on them.
-    others = fair(1.0, sensitive=[0]).fit(np.column_stack([s, x, g == 1])[g < 2], y[g < 2])
-    assert others.deviance_ < model.deviance_ < others.deviance_ + 0.01
-
-
 @pytest.fixture
 def runaway():
     """A level of six rows without events, in data in which S matters."""
@@ -513,7 +335,7 @@ def runaway():
     return np.column_stack([s, x, level]), y
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("r", [0.0, 0.3])
 def test_a_level_that_brings_s_back_is_named_under_every_bound(runaway, r):
     with pytest.warns(DataWarning, match=r"'x2' separate .*lets S back into pred") as record:
         model = FairRidgeClassifier(r, sensitive=[0]).fit(*runaway)
@@ -524,19 +346,6 @@ def test_a_level_that_brings_s_back_is_named_under_every_bound(runaway, r):
     assert model.unfairness_ <= r + 1e-10
     assert np.corrcoef(Z[others, 0], model.decision_function(Z[others]))[0, 1] > 0.8
     fair(r, sensitive=[0], predictor_penalty=10.0).fit(*runaway)
-
-
-def test_no_bound_changes_the_model_of_another_where_a_level_brings_s_back(runaway):
-    Z, y = runaway
-    bounds = [0.05, 0.2, 0.3, 0.5, 0.9, 1.0]
-    path = quietly(fair(sensitive=[0]).path, Z, y, unfairness=bounds)
-    _, deviance = held(standardized(Z[:, :1], Z[:, 1:]), y)
-    assert path.deviance[-1] == pytest.approx(deviance, rel=1e-9)
-    assert (path.achieved <= np.array(bounds) + 1e-10).all()
-    for k, r in enumerate(bounds):
-        model = quietly(fair(r, sensitive=[0]).fit, Z, y)
-        assert model.unfairness_ == pytest.approx(path.achieved[k], rel=1e-6, abs=1e-9)
-        assert model.deviance_ == pytest.approx(path.deviance[k], rel=1e-9)
 
 
 @pytest.mark.slow
@@ -576,8 +385,7 @@ def test_an_inactive_bound_that_does_not_hold_is_taken_back(two):
     assert not model.converged_
 
 
-@pytest.mark.parametrize("classes", [2, 3, 7])
-@pytest.mark.parametrize("by", [[0], [2], [0, 2]])
+@pytest.mark.parametrize(("classes", "by"), [(2, [0]), (3, [2]), (7, [0, 2])])
 def test_complete_separation_is_held(two, classes, by):
     Z, _ = two
     score = Z[:, by].sum(axis=1)
@@ -596,18 +404,6 @@ def test_complete_separation_is_held(two, classes, by):
         np.testing.assert_array_equal(model.predict(Z), y)
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize("by", [[0], [2], [0, 2]])
-def test_separation_under_a_bound_meets_the_bound(two, by, r):
-    Z, _ = two
-    score = Z[:, by].sum(axis=1)
-    model = quietly(fair(r).fit, Z, score > np.median(score))
-    assert model.converged_
-    assert -1e-12 <= model.unfairness_ <= r + 1e-10
-    assert np.isfinite(model.coef_).all()
-    assert np.isfinite(model.deviance_)
-
-
 def test_a_path_that_starts_at_a_separated_model_comes_back_from_it(two):
     Z, _ = two
     score = Z[:, 0] + Z[:, 2]
@@ -620,8 +416,10 @@ def test_a_path_that_starts_at_a_separated_model_comes_back_from_it(two):
     assert late.deviance_ == pytest.approx(expected.deviance_, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", [6, 9, 49, 74, 97, 99, 107])
-@pytest.mark.parametrize("r", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize(
+    ("seed", "r"),
+    [(6, 0.05), (9, 0.5), (49, 0.9), (74, 0.05), (97, 0.5), (99, 0.9), (107, 0.05)],
+)
 def test_small_separated_problems_never_falsely_converge(seed, r):
     rng = np.random.default_rng(seed)
     n, q, p = int(rng.integers(12, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 3))
@@ -651,7 +449,7 @@ def test_small_separated_problems_never_falsely_converge(seed, r):
         assert abs(g.sum()) < 1e-6
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("r", [0.05, 1.0])
 def test_collinear_columns_change_nothing_but_coefficients(data, r):
     Z, y = data
     plain = fair(r).fit(Z, y)
@@ -663,38 +461,7 @@ def test_collinear_columns_change_nothing_but_coefficients(data, r):
     assert model.unfairness_ == pytest.approx(plain.unfairness_, abs=1e-8)
 
 
-def test_collinear_sensitive_attributes_are_bounded(data):
-    Z, y = data
-    doubled = np.column_stack([Z, Z[:, 0] + Z[:, 1]])
-    with pytest.warns(DataWarning, match="sensitive column"):
-        model = fair(0.05, sensitive=[0, 1, 5]).fit(doubled, y)
-    assert model.unfairness_ == pytest.approx(0.05, abs=1e-10)
-    assert model.converged_
-
-
-def test_a_constant_sensitive_attribute_bounds_nothing(data):
-    Z, y = data
-    with pytest.warns(DataWarning, match="constant"):
-        model = fair(0.05, sensitive=[0]).fit(np.column_stack([np.ones(200), Z[:, 2:]]), y)
-    assert (model.status_, model.unfairness_) == ("inactive", 0.0)
-    assert model.converged_
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
-def test_more_columns_than_rows_give_finite_predictions(r):
-    rng = np.random.default_rng(91)
-    Z, y = rng.normal(size=(10, 20)), np.arange(10) % 2
-    model = quietly(FairRidgeClassifier(r, sensitive=[0]).fit, Z, y)
-    assert model.converged_
-    assert model.unfairness_ <= r + 1e-10
-    if r == 1.0:
-        expected, deviance = held(standardized(Z[:, :1], Z[:, 1:]), y)
-        assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
-        np.testing.assert_allclose(model.predict_proba(Z), expected, atol=1e-8)
-    np.testing.assert_array_equal(model.predict(Z), y)
-
-
-@pytest.mark.parametrize("max_iter", [1, 2, 3])
+@pytest.mark.parametrize("max_iter", [1, 3])
 def test_too_few_steps_are_said(two, max_iter):
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         model = fair(0.05, max_iter=max_iter).fit(*two)

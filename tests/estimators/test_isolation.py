@@ -1,20 +1,15 @@
 """Levels whose rows all have one outcome: isolated, warned of, or refused."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
-from sklearn.base import clone
 
 import fairridge
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import MeanParity, StatisticalParity
-from fairridge.models import Isolation
 from tests import zoo
-from tests.zoo import LateModule, crossed
+from tests.zoo import LateModule, pairwise
 
 hazard_regression = LateModule("statsmodels.duration.hazard_regression")
 sm = LateModule("statsmodels.api")
@@ -90,7 +85,7 @@ def assert_half_an_event(model, frame, y, rare):
         assert predicted.mean() == pytest.approx((m + 0.5) / (m + 1), rel=1e-10)
 
 
-@crossed(family=FAMILIES, place=PLACES, r=[0.05, 1.0])
+@pytest.mark.parametrize(("family", "place", "r"), pairwise(FAMILIES, PLACES, [0.05, 1.0]))
 def test_others_get_the_model_without_these_rows(family, place, r):
     frame, eta, rare = make(place)
     y = respond(family, eta, rare)
@@ -105,6 +100,8 @@ def test_others_get_the_model_without_these_rows(family, place, r):
     assert model.unfairness_ == pytest.approx(other.unfairness_, abs=1e-11)
     assert model.converged_
     assert_half_an_event(model, frame, y, rare)
+    text = str(model.summary(details=True))
+    assert all(part in text for part in ("Isolated rows", f"'{PLACES[place]}'", "With isolated"))
 
 
 OTHERS = {
@@ -116,13 +113,16 @@ OTHERS = {
 }
 
 
-@crossed(
-    kind=OTHERS,
-    family=["binomial", "multinomial", "poisson", "cox"],
-    place=PLACES,
-    r=[0.02, 1.0],
-    # Cox models predict no means.
-    allowed=lambda kind, family, place, r: family != "cox" or "mean" not in kind,
+# Cox models predict no means.
+@pytest.mark.parametrize(
+    ("kind", "family", "place", "r"),
+    pairwise(
+        OTHERS,
+        ["binomial", "multinomial", "poisson", "cox"],
+        PLACES,
+        [0.02, 1.0],
+        allowed=lambda kind, family, place, r: family != "cox" or "mean" not in kind,
+    ),
 )
 def test_blind_models_and_those_with_controls_isolate_too(kind, family, place, r):
     frame, eta, rare = make(place)
@@ -165,22 +165,6 @@ def test_their_values_with_isolated_rows_are_said(kind):
         assert value == pytest.approx(np.corrcoef(s, score)[0, 1] ** 2, rel=1e-8)
 
 
-@pytest.mark.parametrize("kind", ["blind", "a control"])
-def test_levels_void_their_bounds_too(kind):
-    """Nearly all that varies of η is the level then, whatever the others are told."""
-    frame, eta, rare = make("z")
-    y = respond("binomial", eta, rare)
-    model = FairRidgeClassifier(0.05, sensitive="s", separation="warn", **OTHERS[kind])
-    with pytest.warns(DataWarning, match="separate the responses"):
-        model.fit(frame, y)
-    assert (model.status_, model.converged_, model.isolated_) == ("separated", False, {})
-    if kind == "blind":
-        score = model.decision_function(frame)[~rare]
-        assert np.corrcoef(frame["s"][~rare], score)[0, 1] ** 2 > 0.1
-    with pytest.raises(ValueError, match="same outcome"):
-        model.set_params(separation="error").fit(frame, y)
-
-
 def test_a_path_says_what_was_isolated():
     frame, eta, rare = make("z")
     model = FairRidgeClassifier(sensitive="s")
@@ -192,25 +176,6 @@ def test_a_path_says_what_was_isolated():
     assert path.isolated == {}
     assert "isolated" not in repr(path)
     assert "isolated" not in path.plot().get_xlabel()
-
-
-@pytest.mark.slow
-def test_without_a_bound_others_have_the_limit_of_maximum_likelihood():
-    frame, eta, rare = make("0")
-    D = pd.get_dummies(frame.drop(columns="s"), columns=["job"], dtype=float).drop(columns="job_a")
-    D = D.assign(s=frame["s"], one=1.0).astype(float)
-    D = D.drop(columns="job_0")[~rare]
-    y = respond("binomial", eta, rare)
-    limit = sm.GLM(y[~rare], D, sm.families.Binomial()).fit(tol=1e-14).predict(D)
-    ours = FairRidgeClassifier(1.0, sensitive="s").fit(frame, y).predict_proba(frame[~rare])[:, 1]
-    np.testing.assert_allclose(ours, limit, rtol=1e-9)
-
-    times = respond("cox", eta, rare)
-    model = FairRidgeSurvival(1.0, sensitive="s").fit(frame, times)
-    D = D.drop(columns="one")
-    theirs = hazard_regression.PHReg(times[~rare, 0], D, status=times[~rare, 1]).fit(tol=1e-12)
-    score, limit = model.predict(frame[~rare]), D.to_numpy() @ theirs.params
-    np.testing.assert_allclose(score - score.mean(), limit - limit.mean(), atol=1e-7)
 
 
 def test_levels_that_decide_once_others_are_gone():
@@ -229,14 +194,6 @@ def test_levels_that_decide_once_others_are_gone():
     kept = ~rare & ~np.isin(np.arange(N), few)
     other = FairRidgeClassifier(0.05, sensitive="s").fit(frame[kept], y[kept])
     np.testing.assert_allclose(ours[kept], other.predict_proba(frame[kept])[:, 1], rtol=1e-10)
-
-
-def test_a_level_of_a_sensitive_attribute_stays():
-    frame, eta, rare = make("z")
-    y = respond("binomial", eta, rare)
-    with pytest.warns(DataWarning, match=r"'job\[z\]' separate"):
-        model = FairRidgeClassifier(1.0, sensitive="job").fit(frame, y)
-    assert model.isolated_ == {}
 
 
 def test_a_number_that_only_looks_like_a_level_stays():
@@ -258,17 +215,6 @@ def test_a_number_that_only_looks_like_a_level_stays():
 # -------------------------------------------------------------- other choices
 
 
-def test_nothing_is_isolated_under_a_penalty():
-    frame, eta, rare = make("z")
-    y = respond("binomial", eta, rare)
-    options = {"sensitive": "s", "predictor_penalty": 100.0}
-    model = FairRidgeClassifier(0.05, **options).fit(frame, y)
-    theirs = FairRidgeClassifier(0.05, separation="error", **options).fit(frame, y)
-    assert model.isolated_ == theirs.isolated_ == {}
-    assert model.status_ == "converged"
-    np.testing.assert_array_equal(model.coef_, theirs.coef_)
-
-
 @pytest.mark.parametrize("reason", ["asked", "too many", "the last outcome"])
 def test_a_bound_that_levels_void_is_separated(reason):
     frame, eta, rare = make("z")
@@ -288,41 +234,7 @@ def test_a_bound_that_levels_void_is_separated(reason):
     assert "separated" in str(model.summary(details=True))
 
 
-def test_levels_are_refused_by_name():
-    for place, name in PLACES.items():
-        frame, eta, rare = make(place)
-        y = respond("binomial", eta, rare)
-        with pytest.raises(ValueError, match="same outcome") as caught:
-            FairRidgeClassifier(0.05, sensitive="s", separation="error").fit(frame, y)
-        assert repr(name) in str(caught.value)
-    frame["flag"] = np.arange(N) % 3 == 0
-    FairRidgeClassifier(0.05, sensitive="s", separation="error").fit(frame, y)
-
-
-def test_an_unknown_choice_is_refused():
-    frame, _, rare = make()
-    with pytest.raises(ValueError, match="separation='drop'"):
-        FairRidgeClassifier(separation="drop", sensitive="s").fit(frame, rare)
-
-
 # ------------------------------------------------------------- what it touches
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"definition": name} for name in ("statistical-parity", "individual", "mean-parity")]
-    + list(OTHERS.values()),
-)
-def test_models_do_not_depend_on_other_bounds(options):
-    frame, eta, rare = make("False")
-    y = respond("binomial", eta, rare)
-    model = FairRidgeClassifier(0.05, sensitive="s", **options)
-    path = model.path(frame, y, unfairness=[0.0, 0.05, 0.4, 1.0])
-    model.fit(frame, y)
-    np.testing.assert_allclose(path.beta[1], model.beta_, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(path.at(0.05).coef_, model.coef_, rtol=1e-6, atol=1e-8)
-    assert path.deviance[1] == pytest.approx(model.deviance_, rel=1e-9)
-    assert path.at(0.05).isolated_ == {"flag[0]": RARE}
 
 
 def test_deviances_are_of_all_rows():
@@ -343,16 +255,21 @@ def test_deviances_are_of_all_rows():
         assert model.loglik_ == pytest.approx(likelihood, rel=1e-9)
 
 
-def test_a_weight_is_a_number_of_rows():
+def test_levels_that_all_have_one_outcome_are_refused_if_asked_for():
     frame, eta, rare = make("z")
     y = respond("binomial", eta, rare)
-    weight = np.random.default_rng(1).integers(0, 3, N).astype(float)
-    rows = np.repeat(np.arange(N), weight.astype(int))
-    ours = FairRidgeClassifier(0.05, sensitive="s").fit(frame, y, sample_weight=weight)
-    theirs = FairRidgeClassifier(0.05, sensitive="s").fit(frame.iloc[rows], y[rows])
-    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-9)
-    assert ours.isolated_ == {"job[z]": (rare & (weight > 0)).sum()}
-    assert theirs.isolated_ == {"job[z]": weight[rare].sum()}
+    model = FairRidgeClassifier(0.05, sensitive="s", separation="error")
+    with pytest.raises(ValueError, match=r"'job\[z\]'.*same outcome"):
+        model.fit(frame, y)
+    model.fit(frame[~rare], y[~rare])
+    # Under a penalty on predictors no level decides anything.
+    options = {"predictor_penalty": 100.0}
+    plain = FairRidgeClassifier(0.05, sensitive="s", **options).fit(frame, y)
+    same = model.set_params(**options).fit(frame, y)
+    assert (plain.isolated_, same.isolated_, plain.status_) == ({}, {}, "converged")
+    np.testing.assert_array_equal(plain.coef_, same.coef_)
+    with pytest.raises(ValueError, match="separation='drop'"):
+        model.set_params(separation="drop").fit(frame, y)
 
 
 def test_offsets_are_part_of_the_expected_events():
@@ -362,88 +279,6 @@ def test_offsets_are_part_of_the_expected_events():
     model.fit(frame, y, offset=np.log(exposure))
     expected = model.predict(frame, offset=np.log(exposure))
     assert expected[rare].sum() == pytest.approx(0.5, rel=1e-10)
-
-
-def test_the_summary_names_levels_and_rows():
-    frame, eta, rare = make("z")
-    text = str(
-        FairRidgeClassifier(sensitive="s")
-        .fit(frame, respond("binomial", eta, rare))
-        .summary(details=True)
-    )
-    assert "Isolated rows" in text
-    assert "'job[z]'" in text
-
-
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-def test_the_value_with_isolated_rows_is_said(definition):
-    frame, eta, rare = make("z")
-    y = respond("binomial", eta, rare)
-    model = FairRidgeClassifier(0.05, sensitive="s", definition=definition).fit(frame, y)
-    value = model.unfairness_components_["all_rows"]
-    assert 1e-9 < abs(value - model.unfairness_) < 0.02
-    if definition == "mean-parity":
-        r = np.corrcoef(frame["s"], model.predict_proba(frame)[:, 1])[0, 1]
-        assert value == pytest.approx(r**2, rel=1e-9)
-    assert "With isolated rows" in str(model.summary(details=True))
-
-
-@pytest.mark.parametrize("kind", ["binomial", "poisson"])
-@pytest.mark.parametrize("definition", [StatisticalParity(measure="deviance"), MeanParity()])
-def test_sums_over_isolated_rows_are_added_to_those_known(kind, definition, monkeypatch):
-    frame, eta, rare = make("z")
-    y = respond(kind, eta, rare)
-    options = {"sensitive": "s", "definition": definition}
-    model = FairRidgeClassifier(0.05, **options)
-    if kind == "poisson":
-        model = FairRidgeRegressor(0.05, family="poisson", **options)
-    added = model.fit(frame, y).unfairness_components_["all_rows"]
-    monkeypatch.setattr(Isolation, "on_all_rows", lambda self, fit: fit.on(self.all_rows))
-    again = model.fit(frame, y).unfairness_components_["all_rows"]
-    assert added == pytest.approx(again, rel=1e-10)
-
-
-@pytest.mark.slow
-def test_the_report_says_what_became_of_the_bound(tmp_path):
-    frame, eta, rare = make("z")
-    y = respond("binomial", eta, rare)
-    options = {"cv": 0, "bootstrap": 0}
-    model = FairRidgeClassifier(0.05, sensitive="s").fit(frame, y)
-    fairridge.report(model, frame, y, tmp_path / "one.html", **options)
-    text = (tmp_path / "one.html").read_text()
-    assert re.search(r"11 row\(s\) of \S*job\[z\]\S* are isolated", text)
-    assert "void: levels decide the response" not in text
-    with pytest.warns(DataWarning, match="separate the responses"):
-        model = model.set_params(separation="warn").fit(frame, y)
-    fairridge.report(model, frame, y, tmp_path / "two.html", **options)
-    assert "void: levels decide the response" in (tmp_path / "two.html").read_text()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("family", "options"),
-    [(family, {}) for family in ("binomial", "multinomial", "poisson", "cox")]
-    + [("binomial", options) for options in OTHERS.values()],
-)
-@pytest.mark.parametrize("place", ["0", "True"])
-def test_rows_in_files(family, options, place, tmp_path):
-    frame, eta, rare = make(place)
-    y = respond(family, eta, rare)
-    names, data = ["y"], frame.assign(y=y if y.ndim == 1 else 0.0)
-    if family == "cox":
-        order, names = np.argsort(-y[:, 0]), ["time", "event"]
-        data = frame.assign(time=y[:, 0], event=y[:, 1]).iloc[order]
-        frame, y = frame.iloc[order], y[order]
-    data.to_parquet(tmp_path / "rows.parquet", index=False)
-    source = sources.parquet(
-        tmp_path / "rows.parquet", response=names, sensitive=["s"], batch_rows=400
-    )
-    ours = fair(family, 0.05, sensitive=None, **options).fit(source)
-    theirs = fair(family, 0.05, **options).fit(frame, y)
-    assert ours.isolated_ == theirs.isolated_ == {PLACES[place]: RARE}
-    np.testing.assert_allclose(means(ours, frame), means(theirs, frame), rtol=1e-8)
-    assert ours.deviance_ == pytest.approx(theirs.deviance_, rel=1e-10)
-    assert ours.n_rows_ == N
 
 
 def test_training_sets_of_cross_validation_isolate_their_own():
@@ -468,28 +303,6 @@ def test_training_sets_of_cross_validation_isolate_their_own():
     proba = model.predict_proba(frame[~train])
     loss = -2.0 * np.log(proba[np.arange(len(proba)), y[~train]]).mean()
     assert found.records[0]["loss"] == pytest.approx(loss, rel=1e-7)
-
-
-@pytest.mark.parametrize("family", ["binomial", "poisson"])
-@pytest.mark.parametrize("kind", [{}, {"controls": ["x"]}, {"blind": True}])
-def test_no_certificate_with_isolated_levels(family, kind):
-    frame, eta, rare = make()
-    model = fair(family, 0.3, definition=StatisticalParity(measure="variance"), **kind)
-    y = respond(family, eta, rare)
-    with pytest.raises(ValueError, match="levels whose rows all have the same outcome"):
-        clone(model).set_params(confidence=0.9).fit(frame, y)
-    assert clone(model).fit(frame, y).isolated_ == {"job[z]": RARE}
-
-
-@pytest.mark.parametrize("kind", [{"controls": ["x"]}, {"blind": True}])
-def test_inference_finds_a_model_with_isolated_levels_again(kind):
-    frame, eta, rare = make()
-    y = respond("binomial", eta, rare)
-    model = fair("binomial", 0.3, **kind).fit(frame, y)
-    without = fair("binomial", 0.3, **kind).fit(frame[~rare], y[~rare])
-    tables = model.inference(frame, y), without.inference(frame[~rare], y[~rare])
-    ours, theirs = (found.to_frame().set_index("term")["standard_error"] for found in tables)
-    np.testing.assert_allclose(ours[theirs.index], theirs, rtol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:level")

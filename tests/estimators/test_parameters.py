@@ -196,8 +196,8 @@ def test_the_threshold_of_an_audit_is_finite(numbers, threshold):
 @pytest.mark.slow
 def test_random_state_seeds_what_is_drawn(tmp_path):
     rng = np.random.default_rng(0)
-    Z = rng.normal(size=(400, 4))
-    y = Z @ [0.5, 1.0, -1.0, 0.2] + rng.normal(size=400)
+    Z = rng.normal(size=(200, 4))
+    y = Z @ [0.5, 1.0, -1.0, 0.2] + rng.normal(size=200)
     halves = {"confidence": 0.5, "certification": "held-out", "sensitive": [0]}
     first, again, other = (
         FairRidgeRegressor(0.3, random_state=seed, **halves).fit(Z, y) for seed in (0, 0, 1)
@@ -208,7 +208,7 @@ def test_random_state_seeds_what_is_drawn(tmp_path):
     counts = rng.poisson(np.exp(0.3 * Z[:, 1]))
     chosen = {
         FairRidgeRegressor(0.3, random_state=k, **folds).fit(Z, counts).predictor_penalty_
-        for k in range(6)
+        for k in range(4)
     }
     assert len(chosen) > 1
     with pytest.raises(ValueError, match="random_state=-1"):

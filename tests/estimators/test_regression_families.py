@@ -1,22 +1,18 @@
 """Counts, amounts and proportions: other programs' answers, exposure, scores, defects."""
 
 import os
-import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.validation import column_or_1d
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.exceptions import DataWarning
-from fairridge.families import Gamma, Poisson, QuasiBinomial, Tweedie
+from fairridge.families import Tweedie
 from tests import zoo
-from tests.estimators.held import held_glm, standardized
-from tests.zoo import LateModule, crossed, quietly, statsmodels_family
+from tests.zoo import LateModule, quietly, statsmodels_family
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 sm = LateModule("statsmodels.api")
@@ -54,12 +50,11 @@ def fair(family, r=0.05, **options):
 # ------------------------------------------------------ other programs' answers
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shifted", [False, True])
-def test_the_unconstrained_model_is_the_glm_of_statsmodels(columns, family, y, weighted, shifted):
+@pytest.mark.parametrize("given", [False, True])
+def test_the_unconstrained_model_is_the_glm_of_statsmodels(columns, family, y, given):
     rng = np.random.default_rng(62)
-    weight = rng.integers(1, 4, 180) if weighted else None
-    offset = 0.5 * rng.normal(size=180) if shifted else None
+    weight = rng.integers(1, 4, 180) if given else None
+    offset = 0.5 * rng.normal(size=180) if given else None
     ours = fair(family, 1.0).fit(columns, y, sample_weight=weight, offset=offset)
     theirs = sm.GLM(
         y, sm.add_constant(columns), statsmodels_family(family), offset=offset, freq_weights=weight
@@ -80,8 +75,8 @@ def test_the_unconstrained_model_is_the_glm_of_statsmodels(columns, family, y, w
         assert ours.loglik_ == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.parametrize("penalty", [8.0])
 @pytest.mark.parametrize("family", LOGARITHMIC)
-@pytest.mark.parametrize("penalty", [0.0, 8.0])
 def test_without_S_it_is_the_ridge_of_scikit_learn(columns, responses, family, penalty):
     Z, y = columns, responses[family]
     ours = fair(family, 0.0, predictor_penalty=penalty).fit(Z, y)
@@ -109,17 +104,6 @@ def test_the_power_of_a_tweedie_model_is_given(columns, responses, power):
     assert ours.family_ == Tweedie(power)
 
 
-def test_names_and_objects_mean_the_same(columns, family, y):
-    objects = {
-        "poisson": Poisson(),
-        "gamma": Gamma(),
-        "tweedie": Tweedie(1.5),
-        "quasi-binomial": QuasiBinomial(),
-    }
-    by_name, by_object = (fair(f, 0.1).fit(columns, y) for f in (family, objects[family]))
-    np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
-
-
 @pytest.mark.parametrize(
     ("family", "hint"), [("binomial", "Classifier"), ("cox", "Survival"), ("normal", "gaussian")]
 )
@@ -128,7 +112,7 @@ def test_other_families_are_refused_with_a_hint(columns, responses, family, hint
         fair(family).fit(columns, responses["poisson"])
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("r", [0.05, 1.0])
 def test_outcomes_have_binomial_coefficients_and_their_own_dispersion(columns, r):
     rng = np.random.default_rng(62)
     weight, offset = rng.uniform(0.5, 2.0, 180), rng.normal(size=180)
@@ -145,22 +129,6 @@ def test_outcomes_have_binomial_coefficients_and_their_own_dispersion(columns, r
     assert abs(ours.dispersion_ - 1.0) > 0.01
 
 
-# --------------------------------------------------------------------- exposure
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
-def test_counts_with_an_exposure_are_weighted_rates(columns, responses, r):
-    exposure = np.random.default_rng(63).uniform(0.5, 4.0, 180)
-    y = responses["poisson"]
-    free = fair("poisson", 1.0).fit(columns, y, offset=np.log(exposure))
-    rates = fair("poisson", 1.0).fit(columns, y / exposure, sample_weight=exposure)
-    np.testing.assert_allclose(free.coef_, rates.coef_, atol=1e-9)
-    bounded = fair("poisson", r).fit(columns, y, offset=np.log(exposure))
-    mean = bounded.predict(columns, offset=np.log(exposure))
-    assert mean.sum() == pytest.approx(y.sum(), rel=1e-9)
-    np.testing.assert_allclose(bounded.predict(columns) * exposure, mean, rtol=1e-12)
-
-
 def test_the_offset_belongs_to_the_null_model_too(columns, family, y):
     offset = np.random.default_rng(64).normal(size=180)
     model = fair(family, 0.2).fit(columns, y, offset=offset)
@@ -173,15 +141,6 @@ def test_the_offset_belongs_to_the_null_model_too(columns, family, y):
 # ------------------------------------------------------------------------ scores
 
 
-def test_the_score_in_training_is_the_explained_deviance(columns, family, y):
-    weight = np.random.default_rng(65).uniform(0.2, 2.0, 180)
-    model = fair(family, 0.2).fit(columns, y, sample_weight=weight)
-    assert model.score(columns, y, sample_weight=weight) == pytest.approx(
-        model.explained_deviance_, rel=1e-9
-    )
-    assert 0.05 < model.explained_deviance_ < 1.0
-
-
 @pytest.mark.parametrize("family", LOGARITHMIC)
 def test_the_score_is_that_of_scikit_learn(columns, responses, family):
     y = responses[family]
@@ -191,18 +150,13 @@ def test_the_score_is_that_of_scikit_learn(columns, responses, family):
     assert found == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie", "quasi-binomial"])
-def test_the_score_of_equal_responses_is_finite(columns, responses, family):
-    # There is nothing to explain: 0, as for R².
+def test_the_score_of_equal_responses_is_zero(columns, responses, family):
+    """There is nothing to explain, as for R²."""
     model = fair(family, 0.2).fit(columns, responses[family])
     assert model.score(columns[:4], np.full(4, 0.5)) == 0.0
+    if family in ("poisson", "tweedie"):
+        assert model.score(columns[:4], np.zeros(4)) == 0.0
     assert fair("gaussian").fit(columns, responses[family]).score(columns[:4], np.ones(4)) == 0.0
-
-
-@pytest.mark.parametrize("family", ["poisson", "tweedie"])
-def test_the_score_of_a_fold_without_any_counts_is_finite(columns, responses, family):
-    model = fair(family, 0.2).fit(columns, responses[family])
-    assert model.score(columns[:4], np.zeros(4)) == 0.0
 
 
 # ------------------------------------------------------------------- the response
@@ -224,30 +178,21 @@ def test_impossible_responses_are_refused(columns, responses, family, value, mes
     y[7] = value
     with pytest.raises(ValueError, match=message):
         fair(family).fit(columns, y)
+    if np.isfinite(value):
+        model = fair(family).fit(columns, responses[family])
+        with pytest.raises(ValueError, match=message):
+            model.score(columns[:2], [value, 0.5])
     # Where its row is absent it does not matter.
     fair(family).fit(columns, y, sample_weight=(np.arange(180) != 7) * 1.0)
 
 
-@pytest.mark.parametrize(("family", "value", "message"), IMPOSSIBLE[:4])
-def test_impossible_responses_are_not_scored(columns, responses, family, value, message):
-    model = fair(family).fit(columns, responses[family])
-    with pytest.raises(ValueError, match=message):
-        model.score(columns[:2], [value, 0.5])
+@pytest.mark.parametrize(("family", "value"), [("poisson", 0), ("quasi-binomial", 1)])
+def test_nothing_but_zeros_or_ones_is_refused(columns, family, value):
+    with pytest.raises(ValueError, match=f"y is {value} in every row"):
+        fair(family).fit(columns, np.full(180, float(value)))
 
 
-@pytest.mark.parametrize("family", ["poisson", "tweedie", "quasi-binomial"])
-def test_nothing_but_zeros_is_refused(columns, family):
-    with pytest.raises(ValueError, match="y is 0 in every row"):
-        fair(family).fit(columns, np.zeros(180))
-
-
-def test_nothing_but_ones_is_refused(columns):
-    with pytest.raises(ValueError, match="y is 1 in every row"):
-        fair("quasi-binomial").fit(columns, np.ones(180))
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("value", [0.3, 1e7])
+@pytest.mark.parametrize(("r", "value"), [(0.05, 0.3), (1.0, 1e7)])
 def test_a_constant_response_gives_its_value_and_one_warning(columns, family, r, value):
     value = 0.3 if family == "quasi-binomial" else value
     with pytest.warns(DataWarning, match="the response is constant") as record:
@@ -257,13 +202,6 @@ def test_a_constant_response_gives_its_value_and_one_warning(columns, family, r,
     assert model.unfairness_ == 0.0
     assert model.converged_
     assert not np.isnan([model.loglik_, model.dispersion_, model.explained_deviance_]).any()
-
-
-def test_counts_may_be_integers_or_truth_values(columns, responses):
-    y = responses["poisson"]
-    expected = fair("poisson").fit(columns, y)
-    for other in (y.astype(int), pd.Series(y, dtype="Int64"), y.tolist()):
-        np.testing.assert_array_equal(fair("poisson").fit(columns, other).coef_, expected.coef_)
 
 
 # --------------------------------------------------------------------- defects
@@ -281,29 +219,7 @@ def assert_sound(model, Z, r):
     assert np.isfinite(model.predict(Z)).all()
 
 
-@crossed(
-    family=["poisson", "tweedie", "quasi-binomial"], r=[0.0, 0.05, 0.5, 1.0], sensitive=["s", "g"]
-)
-def test_a_level_of_zeros_reaches_the_right_deviance(columns, responses, family, sensitive, r):
-    g = np.random.default_rng(66).integers(0, 3, 180)
-    y = np.where(g == 2, 0.0, responses[family])
-    frame = pd.DataFrame({"s": columns[:, 0], "x": columns[:, 2], "g": np.array(list("abc"))[g]})
-    model = quietly(FairRidgeRegressor(r, sensitive=sensitive, family=family).fit, frame, y)
-    assert_sound(model, frame, r)
-    if r == 1.0:
-        rows = g < 2
-        D = np.column_stack([np.ones(180), columns[:, 0], columns[:, 2], g == 1])[rows]
-        limit = sm.GLM(y[rows], D, statsmodels_family(family)).fit(tol=1e-14, maxiter=200).deviance
-        assert limit < model.deviance_ < limit + 0.01
-        levels = np.column_stack([g == 1, g == 2])
-        blocks = (columns[:, :1], np.column_stack([columns[:, 2], levels]))
-        blocks = blocks if sensitive == "s" else (levels, columns[:, [0, 2]])
-        means, deviance = held_glm(family, standardized(*blocks), y)
-        assert model.deviance_ == pytest.approx(deviance, rel=1e-9)
-        np.testing.assert_allclose(model.predict(frame), means, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("r", [0.05, 1.0])
 @pytest.mark.parametrize("family", ["poisson", "tweedie"])
 def test_a_single_count(columns, family, r):
     y = (np.arange(180) == 17) * 1.0
@@ -311,29 +227,6 @@ def test_a_single_count(columns, family, r):
     assert_sound(model, columns, r)
     if family == "poisson":  # canonical: expected counts equal counts
         assert model.predict(columns).sum() == pytest.approx(1.0, rel=1e-6)
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
-@pytest.mark.parametrize("family", ["poisson", "gamma", "quasi-binomial"])
-def test_more_columns_than_rows(family, r):
-    rng = np.random.default_rng(67)
-    Z, y = rng.normal(size=(10, 20)), rng.uniform(0.1, 0.9, 10)
-    model = quietly(fair(family, r, sensitive=[0]).fit, Z, y)
-    assert model.converged_
-    assert np.isfinite(model.coef_).all()
-    if r == 1.0:
-        np.testing.assert_allclose(model.predict(Z), y, rtol=1e-6)
-        assert model.deviance_ == pytest.approx(0.0, abs=1e-10)
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
-def test_collinear_columns_change_nothing_but_coefficients(columns, family, y, r):
-    plain = fair(family, r).fit(columns, y)
-    twice = np.column_stack([columns, columns[:, 2], columns[:, 0] - columns[:, 3]])
-    with pytest.warns(DataWarning, match=r"'x5', 'x6'"):
-        model = fair(family, r).fit(twice, y)
-    assert model.deviance_ == pytest.approx(plain.deviance_, rel=1e-8)
-    np.testing.assert_allclose(model.predict(twice), plain.predict(columns), rtol=1e-6)
 
 
 def test_a_predictor_that_explains_nothing_does_not_break_the_bound():
@@ -370,48 +263,11 @@ def failures(model):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
-@pytest.mark.parametrize("family", LOGARITHMIC)
-def test_every_check_of_scikit_learn_passes(family):
-    assert failures(FairRidgeRegressor(sensitive=[0], family=family)) == set()
-
-
-class Proportions(FairRidgeRegressor):
-    """Takes any numbers for proportions, so that scikit-learn can check the model."""
-
-    @staticmethod
-    def _proportions(y):
-        return None if y is None else expit(column_or_1d(np.asarray(y), warn=True).astype(float))
-
-    def fit(self, X, y=None, *, sample_weight=None):
-        return super().fit(X, self._proportions(y), sample_weight=sample_weight)
-
-    def score(self, X, y, *, sample_weight=None):
-        return super().score(X, self._proportions(y), sample_weight=sample_weight)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
-def test_every_check_of_scikit_learn_passes_for_proportions():
-    assert failures(Proportions(sensitive=[0], family="quasi-binomial")) == set()
+def test_every_check_of_scikit_learn_passes():
+    assert failures(FairRidgeRegressor(sensitive=[0], family="poisson")) == set()
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "gaussian"])
 def test_scikit_learn_is_told_which_responses_are_positive(family):
     tags = FairRidgeRegressor(sensitive=[0], family=family).__sklearn_tags__()
     assert tags.target_tags.positive_only == (family in LOGARITHMIC)
-
-
-def test_a_pickled_model_predicts_the_same(columns, family, y):
-    model = fair(family, 0.1).fit(columns, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(columns), model.predict(columns))
-    repeated = fair(family, 0.1).fit(np.tile(columns, (5, 1)), np.tile(y, 5))
-    assert len(pickle.dumps(repeated)) < len(pickle.dumps(model)) + 100  # it keeps no rows
-    assert len(pickle.dumps(model)) < 8000
-
-
-def test_the_summary_names_the_family(columns, family, y):
-    text = str(fair(family, 0.1).fit(columns, y).summary())
-    assert family in text
-    assert "D²" in text

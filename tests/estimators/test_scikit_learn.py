@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
-    cross_val_score,
     cross_validate,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -52,14 +51,8 @@ def test_every_check_of_scikit_learn_passes():
 
 NOT_READ = {"check_estimators_nan_inf": "X[0, 0] is of S, which blind models do not read"}
 NO_CONTROL = {"check_fit2d_1feature": "one column leaves none for the controls"}
-MODELS = [
-    ({"definition": "mean-parity"}, {}),
-    ({"definition": "mean-opportunity"}, {}),
-    # A looser bound: of one predictor S may explain more than 5 %, which leaves the constant.
-    ({"blind": True, "unfairness": 0.9}, NOT_READ),
-    ({"blind": True, "unfairness": 0.9, "definition": "mean-parity"}, NOT_READ),
-    ({"controls": [1]}, NO_CONTROL),
-]
+# A looser bound: of one predictor S may explain more than 5 %, which leaves the constant.
+BLIND = {"blind": True, "unfairness": 0.9}
 
 
 @pytest.mark.slow
@@ -67,9 +60,10 @@ MODELS = [
 @pytest.mark.parametrize(
     ("estimator", "options", "expected"),
     [
-        *((FairRidgeRegressor, *case) for case in MODELS if "opportunity" not in str(case)),
-        (FairRidgeRegressor, {"definition": "mean-parity", "family": "poisson"}, {}),
-        *(pytest.param(FairRidgeClassifier, *case, marks=pytest.mark.slow) for case in MODELS),
+        (FairRidgeRegressor, BLIND, NOT_READ),
+        (FairRidgeRegressor, {"controls": [1]}, NO_CONTROL),
+        (FairRidgeClassifier, {"definition": "mean-parity"}, {}),
+        (FairRidgeClassifier, BLIND | {"definition": "mean-parity"}, NOT_READ),
     ],
 )
 def test_every_check_passes_for_other_bounds(estimator, options, expected):
@@ -86,7 +80,9 @@ def test_every_check_passes_for_other_bounds(estimator, options, expected):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("options", [options for options, _ in MODELS])
+@pytest.mark.parametrize(
+    "options", [{"definition": "mean-parity"}, {"definition": "mean-opportunity"}, BLIND]
+)
 def test_weights_repeat_rows_of_separated_data_too(options):
     """What is predicted for the rows themselves does not depend on how they are counted.
 
@@ -103,12 +99,6 @@ def test_weights_repeat_rows_of_separated_data_too(options):
     )
 
 
-def test_it_is_a_regressor_that_requires_y():
-    model = FairRidgeRegressor(sensitive=[0])
-    assert is_regressor(model)
-    assert model.__sklearn_tags__().target_tags.required
-
-
 def test_it_prints_what_was_set():
     assert repr(FairRidgeRegressor(0.1, sensitive=["sex"])) == (
         "FairRidgeRegressor(sensitive=['sex'], unfairness=0.1)"
@@ -122,21 +112,6 @@ def test_a_clone_has_the_parameters_and_nothing_else(numbers):
     assert not [name for name in vars(copy) if name.endswith("_") or name.startswith("_")]
 
 
-def test_parameters_can_be_set(numbers):
-    model = FairRidgeRegressor().set_params(unfairness=0.3, sensitive=[1])
-    expected = FairRidgeRegressor(0.3, sensitive=[1]).fit(numbers.Z, numbers.y)
-    np.testing.assert_array_equal(model.fit(numbers.Z, numbers.y).coef_, expected.coef_)
-
-
-def test_a_pickled_model_predicts_the_same(workers, worker_columns, frame_of):
-    frame = frame_of(worker_columns)
-    model = FairRidgeRegressor(sensitive=workers.sensitive, unknown="base").fit(frame, workers.y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
-    assert str(again.summary()) == str(model.summary())
-    assert type(again.summary().to_frame()) is type(model.summary().to_frame())
-
-
 def test_a_pickled_model_holds_no_rows():
     rng = np.random.default_rng(70)
 
@@ -145,13 +120,6 @@ def test_a_pickled_model_holds_no_rows():
         return len(pickle.dumps(FairRidgeRegressor(sensitive=[0]).fit(Z, Z.sum(1) ** 2)))
 
     assert size(20_000) < size(50) + 200
-
-
-def test_a_pickled_model_taken_from_a_path_holds_no_rows(numbers):
-    at = FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y).at(0.1)
-    again = pickle.loads(pickle.dumps(at))
-    np.testing.assert_array_equal(again.predict(numbers.Z), at.predict(numbers.Z))
-    assert len(pickle.dumps(at)) < 6000  # deciles of every column included
 
 
 @pytest.mark.parametrize("output", ["pandas", "polars"])
@@ -201,22 +169,6 @@ def test_a_search_over_the_bound_scores_as_by_hand(frame, workers):
     np.testing.assert_allclose(
         search.predict(frame), best.fit(frame, workers.y).predict(frame), rtol=1e-12
     )
-
-
-def test_a_search_in_a_pipeline_reaches_the_bound(numbers):
-    pipeline = make_pipeline(StandardScaler(), FairRidgeRegressor(sensitive=[0, 1]))
-    search = GridSearchCV(pipeline, {"fairridgeregressor__unfairness": [0.0, 1.0]}, cv=CV)
-    search.fit(numbers.Z, numbers.y)
-    assert search.best_params_ == {"fairridgeregressor__unfairness": 1.0}
-
-
-def test_cross_validation_scores_as_by_hand(numbers):
-    model = FairRidgeRegressor(0.1, sensitive=[0, 1])
-    by_hand = [
-        clone(model).fit(numbers.Z[train], numbers.y[train]).score(numbers.Z[test], numbers.y[test])
-        for train, test in CV.split(numbers.Z)
-    ]
-    np.testing.assert_allclose(cross_val_score(model, numbers.Z, numbers.y, cv=CV), by_hand)
 
 
 @pytest.mark.usefixtures("routing")
@@ -269,42 +221,6 @@ class TestRouting:
             expected.explained_deviance_, rel=1e-10
         )
 
-    def test_cross_validation_splits_sensitive_features(self, X, S, workers):
-        found = cross_val_score(
-            self.asking(0.1), X, workers.y, cv=CV, params={"sensitive_features": S}
-        )
-        np.testing.assert_allclose(found, self.by_hand(X, workers.y, S, 0.1), rtol=1e-10)
-
-    def test_cross_validation_splits_sensitive_features_of_every_library(
-        self, X, S, workers, frame_of
-    ):
-        S, X = frame_of({name: S[name].to_numpy() for name in S}), X.to_numpy(float)
-        found = cross_val_score(
-            self.asking(0.1), X, workers.y, cv=CV, params={"sensitive_features": S}
-        )
-        frame = pd.DataFrame({name: workers.columns[name] for name in workers.sensitive})
-        expected = self.by_hand(pd.DataFrame(X), workers.y, frame, 0.1)
-        np.testing.assert_allclose(found, expected, rtol=1e-10)
-
-    @pytest.mark.slow
-    def test_a_search_scores_as_by_hand(self, X, S, workers):
-        bounds = [0.0, 0.1, 1.0]
-        pipeline = Pipeline(
-            [("scale", StandardScaler().set_output(transform="pandas")), ("fair", self.asking())]
-        )
-        search = GridSearchCV(pipeline, {"fair__unfairness": bounds}, cv=CV)
-        search.fit(X, workers.y, sensitive_features=S)
-        # Scaling the predictors does not change this model.
-        expected = [np.mean(self.by_hand(X, workers.y, S, r)) for r in bounds]
-        np.testing.assert_allclose(search.cv_results_["mean_test_score"], expected, rtol=1e-9)
-        best = FairRidgeRegressor(search.best_params_["fair__unfairness"])
-        best.fit(X, workers.y, sensitive_features=S)
-        np.testing.assert_allclose(
-            search.best_estimator_.predict(X, sensitive_features=S),
-            best.predict(X, sensitive_features=S),
-            rtol=1e-9,
-        )
-
     def test_weights_are_routed_too(self, X, S, workers):
         weight = np.random.default_rng(71).integers(0, 3, 90)
         search = GridSearchCV(
@@ -326,9 +242,3 @@ class TestRouting:
         pipeline = make_pipeline(StandardScaler(), FairRidgeRegressor())
         with pytest.raises(UnsetMetadataPassedError, match="sensitive_features"):
             pipeline.fit(X, workers.y, sensitive_features=S)
-
-    def test_requests_survive_a_clone(self):
-        copy = clone(self.asking())
-        for method in ("fit", "predict", "score"):
-            requests = getattr(copy.get_metadata_routing(), method).requests
-            assert requests["sensitive_features"] is True

@@ -12,7 +12,7 @@ from fairridge import cross_validate
 from fairridge.exceptions import BoundWarning, DataWarning
 from tests import zoo
 from tests.estimators.held import RIDGE, held_cox, held_glm, standardized
-from tests.zoo import LateModule, means, quietly, statsmodels_family
+from tests.zoo import LateModule, means, pairwise, quietly, statsmodels_family
 
 sm = LateModule("statsmodels.api")
 
@@ -54,9 +54,9 @@ def quiet_fit(model, S, X, y, **options):
 # -------------------------------------------------------------- without a bound
 
 
-@pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("family", GLMS)
+@pytest.mark.parametrize(
+    ("family", "weighted", "blind"), pairwise(GLMS, [False, True], [False, True])
+)
 def test_the_model_without_a_bound_is_a_ridge_regression(family, weighted, blind):
     S, X, level = columns()
     y = respond(family, S, X, level)
@@ -101,16 +101,6 @@ def test_a_cox_model_has_the_same_ridge():
     np.testing.assert_allclose(ours - ours.mean(), Z @ theta, atol=1e-6)
 
 
-@pytest.mark.parametrize("family", ["binomial", "poisson", "tweedie"])
-def test_the_deviance_is_a_little_above_that_of_the_other_rows(family):
-    S, X, level = columns()
-    y = respond(family, S, X, level)
-    model = quiet_fit(model_of(family), S, X, y)
-    D = np.column_stack([np.ones(N), S, X[:, 0]])[~level]
-    limit = sm.GLM(y[~level], D, statsmodels_family(family)).fit(tol=1e-14, maxiter=200).deviance
-    assert limit < model.deviance_ < limit + 0.01
-
-
 @pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
 def test_an_attribute_that_separates_is_held_too(family):
     S, X, level = columns()
@@ -123,9 +113,10 @@ def test_an_attribute_that_separates_is_held_too(family):
     assert 5.0 < np.abs(model.alpha_).max() < 50.0
 
 
-@pytest.mark.parametrize("share", [0.005, 0.02, 0.2, 0.5])
-@pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
+@pytest.mark.parametrize(
+    ("share", "blind", "definition"),
+    pairwise([0.005, 0.5], [False, True], ["statistical-parity", "mean-parity"]),
+)
 def test_a_column_that_is_the_outcome(share, blind, definition):
     """However rare it is."""
     rng = np.random.default_rng(0)
@@ -141,23 +132,10 @@ def test_a_column_that_is_the_outcome(share, blind, definition):
     assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
 
 
-def test_more_columns_than_rows():
-    rng = np.random.default_rng(91)
-    S, X = rng.normal(size=(60, 1)), rng.normal(size=(60, 150)) * rng.uniform(0.1, 10.0, 150)
-    X[:, :9] += S
-    y = np.arange(60.0) % 2
-    model = quiet_fit(model_of("binomial"), S, X, y)
-    assert model.converged_
-    means_, deviance = held_glm("binomial", standardized(S, X), y)
-    ours = model.predict_proba(X, sensitive_features=S)[:, 1]
-    np.testing.assert_allclose(ours, means_, atol=1e-8)
-    assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
-
-
 # ------------------------------------------------------------ what changes nothing
 
 
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+@pytest.mark.parametrize("family", ["multinomial", "poisson", "cox"])
 def test_units_do_not_matter_without_a_bound(family):
     S, X, level = columns()
     y = respond(family, S, X, level)
@@ -170,9 +148,12 @@ def test_units_do_not_matter_without_a_bound(family):
         np.testing.assert_allclose(other.beta_, model.beta_, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("r", [1.0, 0.3])
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson"])
+@pytest.mark.parametrize(
+    ("family", "definition", "r"),
+    pairwise(
+        ["binomial", "multinomial", "poisson"], ["statistical-parity", "mean-parity"], [1.0, 0.3]
+    ),
+)
 def test_ten_times_the_weight_is_the_same_model(family, definition, r):
     S, X, level = columns()
     y = respond(family, S, X, level)
@@ -188,32 +169,27 @@ def test_ten_times_the_weight_is_the_same_model(family, definition, r):
     np.testing.assert_allclose(quiet_fit(model, *repeated).coef_, one.coef_, rtol=1e-5, atol=1e-8)
 
 
-def test_rows_in_another_order_are_the_same_model():
-    S, X, level = columns()
-    y = respond("binomial", S, X, level)
-    order = np.random.default_rng(2).permutation(N)
-    for r in (1.0, 0.3, 0.05):
-        one = quiet_fit(model_of("binomial", r), S, X, y)
-        other = quiet_fit(model_of("binomial", r), S[order], X[order], y[order])
-        assert one.status_ == other.status_
-        np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-6, atol=1e-9)
-
-
 # ------------------------------------------------------------------------ bounds
 
 
-@pytest.mark.parametrize("definition", ["statistical-parity", "individual", "mean-parity"])
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
-@pytest.mark.parametrize("seed", [5, 11, 12])
+@pytest.mark.parametrize(
+    ("family", "definition", "seed"),
+    [
+        ("binomial", "statistical-parity", 12),
+        ("binomial", "mean-parity", 5),
+        ("binomial", "individual", 11),
+        ("multinomial", "mean-parity", 11),
+        ("poisson", "individual", 12),
+        ("cox", "statistical-parity", 5),
+    ],
+)
 def test_a_path_equals_its_models(family, definition, seed):
-    if (family, definition) == ("cox", "mean-parity"):
-        pytest.skip("a cox model predicts no means")
     S, X, level = columns(seed)
-    y = respond(family, S, X, level, seed)
+    y, bounds = respond(family, S, X, level, seed), BOUNDS[::2]
     path = quietly(
-        model_of(family, definition=definition).path, X, y, sensitive_features=S, unfairness=BOUNDS
+        model_of(family, definition=definition).path, X, y, sensitive_features=S, unfairness=bounds
     )
-    for k, r in enumerate(BOUNDS):
+    for k, r in enumerate(bounds):
         model = quiet_fit(model_of(family, r, definition=definition), S, X, y)
         assert path.status[k] == model.status_
         assert path.achieved[k] == pytest.approx(model.unfairness_, abs=1e-7)
@@ -221,14 +197,19 @@ def test_a_path_equals_its_models(family, definition, seed):
         np.testing.assert_allclose(path.beta[k], model.beta_, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("options", [{}, {"penalty": "lasso"}, {"standardize": False}], ids=str)
-@pytest.mark.parametrize("definition", ["statistical-parity", "equality-of-opportunity"])
-@pytest.mark.parametrize("seed", [3, 5, 12])
+@pytest.mark.parametrize(
+    ("seed", "definition", "options"),
+    [
+        (5, "statistical-parity", {"penalty": "lasso"}),
+        (12, "equality-of-opportunity", {}),
+        (3, "equality-of-opportunity", {"standardize": False}),
+    ],
+)
 def test_every_bound_is_met(definition, seed, options):
     S, X, level = columns(seed)
     for family in ("binomial", "multinomial"):
         y = respond(family, S, X, level, seed)
-        for r in BOUNDS:
+        for r in BOUNDS[1::2]:
             model = model_of(family, r, definition=definition, **options)
             with warnings.catch_warnings(record=True) as record:
                 warnings.simplefilter("always")
@@ -270,44 +251,22 @@ def frame_of(S, X, level):
 
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-@pytest.mark.parametrize("definition", ["statistical-parity", "individual", "mean-parity"])
-@pytest.mark.parametrize("separation", ["isolate", "warn"])
+@pytest.mark.parametrize(
+    ("definition", "separation"),
+    [("statistical-parity", "warn"), ("individual", "isolate"), ("mean-parity", "warn")],
+)
 def test_folds_may_be_separated_where_all_rows_are_not(definition, separation):
     S, X, level = columns()
     frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
     y[np.flatnonzero(level)[0]] = 1.0  # without this row, the level has no event
     model = zoo.model_of("binomial", sensitive="s", separation=separation, definition=definition)
     found = cross_validate(
-        model, frame, y, unfairness=[0.0, 0.05, 0.5, 1.0], cv=5, random_state=0
+        model, frame, y, unfairness=[0.0, 0.05, 1.0], cv=5, random_state=0
     ).to_frame()
-    assert len(found) == 20
+    assert len(found) == 15
     assert set(found["status"]) <= {"inactive", "converged", "separated"}
     assert (found["train_achieved"] <= found["unfairness"] + 1e-8).all()
     assert np.isfinite(found["loss"]).all()
-
-
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-def test_folds_of_separated_rows_are_the_models_of_their_rows():
-    S, X, level = columns()
-    frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
-    folds = [(np.arange(200), np.arange(200, N))]
-    model = zoo.model_of("binomial", 1.0, sensitive="s", separation="warn")
-    found = cross_validate(model, frame, y, unfairness=[0.1, 1.0], folds=folds).to_frame()
-    single = model.fit(frame[:200], y[:200])
-    train = found.loc[found["unfairness"] == 1.0]
-    assert train["train_achieved"].item() == pytest.approx(single.unfairness_, rel=1e-6)
-    mu = single.predict_proba(frame[200:])[:, 1]
-    loss = -2.0 * np.mean(np.log(np.where(y[200:] == 1.0, mu, 1.0 - mu)))
-    assert train["loss"].item() == pytest.approx(loss, rel=1e-6)
-
-
-def test_standard_errors_of_what_the_ridge_holds_are_refused_by_name():
-    S, X, level = columns()
-    frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
-    model = zoo.model_of("binomial", 1.0, sensitive="s", separation="warn")
-    quietly(model.fit, frame, y)
-    with pytest.raises(ValueError, match=r"^column\(s\) 'job\[c\]' separate the responses"):
-        model.inference(frame, y)
 
 
 # ------------------------------------------------------------- not quite separated
@@ -333,7 +292,7 @@ def test_one_event_in_a_level_is_enough(family):
     assert path.deviance[-1] == pytest.approx(theirs.deviance, rel=1e-12)
 
 
-@pytest.mark.parametrize("overlap", [2, 3, 6])
+@pytest.mark.parametrize("overlap", [2, 6])
 def test_classes_that_barely_overlap_have_no_ridge(overlap):
     rng = np.random.default_rng(9)
     S, x = rng.normal(size=(200, 1)), np.sort(rng.normal(size=200))

@@ -1,7 +1,6 @@
 """The fair Cox model: inputs, other programs' answers, hazards, concordance, defects."""
 
 import os
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from sklearn.utils.validation import column_or_1d
 
 from fairridge import FairRidgeSurvival
 from fairridge.datasets import load_rossi
-from fairridge.exceptions import DataWarning
 from fairridge.metrics import concordance_index
 from fairridge.search import SEPARATION_RIDGE
 from tests.estimators.held import held_cox, standardized
@@ -34,15 +32,6 @@ def data():
 
 def fair(r=0.05, **options):
     return FairRidgeSurvival(r, **{"sensitive": [0, 1], **options})
-
-
-@pytest.mark.parametrize("unit", [1e-7, 1e7])
-def test_units_of_raw_columns_do_not_matter_without_a_bound(data, unit):
-    Z, y = data
-    units = np.array([1.0, unit, unit, 1.0, 1.0])
-    expected, found = (fair(1.0, standardize=False).fit(A, y) for A in (Z, Z * units))
-    assert found.deviance_ == pytest.approx(expected.deviance_, rel=1e-12)
-    np.testing.assert_allclose(found.coef_ * units, expected.coef_, rtol=1e-6)
 
 
 def test_no_attribute_means_the_model_of_the_others_where_rows_leave_early(data):
@@ -104,21 +93,14 @@ def test_published_coefficients_of_the_recidivism_study():
 # ------------------------------------------------------------------------ inputs
 
 FORMS = {
-    "array": lambda t, e: np.column_stack([t, e]),
-    "list": lambda t, e: np.column_stack([t, e]).tolist(),
     "structured": lambda t, e: np.array(
         list(zip(t, e, strict=True)), dtype=[("time", float), ("event", bool)]
-    ),
-    "structured, event first": lambda t, e: np.array(
-        list(zip(e, t, strict=True)), dtype=[("event", bool), ("time", float)]
     ),
     "structured, other names": lambda t, e: np.array(
         list(zip(e, t, strict=True)), dtype=[("cens", bool), ("days", float)]
     ),
-    "pandas": lambda t, e: pd.DataFrame({"time": t, "event": e}),
     "pandas, event first": lambda t, e: pd.DataFrame({"event": e * 1, "time": t}),
-    "pandas, other names": lambda t, e: pd.DataFrame({"days": t, "died": e}),
-    "pandas, nullable": lambda t, e: pd.DataFrame({"time": t, "event": e}).convert_dtypes(),
+    "pandas, nullable": lambda t, e: pd.DataFrame({"days": t, "died": e}).convert_dtypes(),
     "polars": lambda t, e: pl.DataFrame({"time": t, "event": e}),
     "arrow": lambda t, e: pa.table({"time": t, "event": e}),
 }
@@ -134,47 +116,30 @@ def test_times_and_events_may_come_in_any_form(data, form):
     assert model.score(Z, given) == expected.score(Z, y)
 
 
-def with_row(y, row, column, value):
+def with_row(y, column, value):
     y = y.copy()
-    y[row, column] = value
+    y[4, column] = value
     return y
 
 
 IMPOSSIBLE = {
     "one column": (lambda y: y[:, 0], "time and event"),
-    "three columns": (lambda y: np.column_stack([y, y[:, 0]]), "time and event"),
-    "unknown names": (
-        lambda y: pd.DataFrame({"time": y[:, 0], "status": y[:, 1]}),
-        "time and event",
-    ),
-    "no names at all": (lambda y: pd.DataFrame({"a": y[:, 0], "b": y[:, 1]}), "time and event"),
+    "no names": (lambda y: pd.DataFrame({"a": y[:, 0], "b": y[:, 1]}), "time and event"),
+    "two events": (lambda y: pd.DataFrame({"a": y[:, 0] > 1, "b": y[:, 1] == 1}), "time and event"),
     "too few rows": (lambda y: y[:10], "inconsistent numbers of samples"),
-    "a missing time": (lambda y: with_row(y, 4, 0, np.nan), r"y \(time\) contains NaN"),
-    "an infinite time": (lambda y: with_row(y, 4, 0, np.inf), r"y \(time\) contains infinity"),
-    "a missing event": (lambda y: with_row(y, 4, 1, np.nan), r"y \(event\) contains NaN"),
+    "a missing time": (lambda y: with_row(y, 0, np.nan), r"y \(time\) contains NaN"),
+    "an infinite time": (lambda y: with_row(y, 0, np.inf), r"y \(time\) contains infinity"),
     "a missing truth value": (
-        lambda y: pd.DataFrame(
-            {"time": y[:, 0], "event": pd.array([None, *(y[1:, 1] == 1)], dtype="boolean")}
-        ),
-        r"y \(event\) contains NaN",
-    ),
-    "a missing truth value of another name": (
         lambda y: pl.DataFrame({"days": y[:, 0], "died": [None, *(y[1:, 1] == 1).tolist()]}),
         r"y \(event\) contains NaN",
-    ),
-    "two boolean columns": (
-        lambda y: pd.DataFrame({"a": y[:, 0] > 1, "b": y[:, 1] == 1}),
-        "time and event",
     ),
     "dates": (
         lambda y: pd.DataFrame({"time": pd.Timestamp("2020-01-01"), "event": y[:, 1] == 1}),
         r"y \(time\) must hold numbers",
     ),
-    "a negative time": (lambda y: with_row(y, 4, 0, -1.0), "times must be positive; y has -1"),
-    "a third kind of event": (lambda y: with_row(y, 4, 1, 2.0), "events must be 0"),
+    "a time of zero": (lambda y: with_row(y, 0, 0.0), "times must be positive; y has 0"),
+    "a third kind of event": (lambda y: with_row(y, 1, 2.0), "events must be 0"),
     "no events": (lambda y: np.column_stack([y[:, 0], 0.0 * y[:, 1]]), "no events"),
-    "text": (lambda y: np.full((150, 2), "a"), r"y \(time\) must hold numbers"),
-    "a time of zero": (lambda y: with_row(y, 4, 0, 0.0), "times must be positive; y has 0"),
     "nothing": (lambda y: None, "requires y"),
 }
 
@@ -187,35 +152,15 @@ def test_impossible_responses_are_refused(data, kind):
         fair().fit(Z, make(y))
 
 
-def test_an_unknown_treatment_of_ties_is_refused(data):
-    with pytest.raises(ValueError, match="ties='exact'"):
-        fair(ties="exact").fit(*data)
-
-
-def test_only_the_order_of_times_matters(data):
-    Z, y = data
-    ranks = np.column_stack([np.unique(y[:, 0], return_inverse=True)[1] + 1.0, y[:, 1]])
-    a, b = fair().fit(Z, y), fair().fit(Z, ranks)
-    np.testing.assert_allclose(a.alpha_, b.alpha_, rtol=1e-10)
-    np.testing.assert_allclose(a.beta_, b.beta_, rtol=1e-10)
-
-
 # ------------------------------------------------------------------- predictions
 
 
 def test_predictions_are_log_hazard_ratios_to_the_mean(data):
     Z, y = data
     model = fair(0.1).fit(Z, y)
-    eta = model.predict(Z)
-    np.testing.assert_allclose(eta, (Z - Z.mean(0)) @ model.coef_, atol=1e-12)
-    assert abs(eta.mean()) < 1e-12
-    assert model.predict(Z.mean(0)[None])[0] == pytest.approx(0.0, abs=1e-12)
-
-
-def test_predictions_are_relative_to_the_weighted_mean(data):
-    Z, y = data
+    np.testing.assert_allclose(model.predict(Z), (Z - Z.mean(0)) @ model.coef_, atol=1e-12)
     weight = np.random.default_rng(72).uniform(0.5, 2.0, 150)
-    model = fair(0.1).fit(Z, y, sample_weight=weight)
+    model.fit(Z, y, sample_weight=weight)
     assert abs(np.average(model.predict(Z), weights=weight)) < 1e-12
 
 
@@ -251,6 +196,10 @@ def test_survival_is_one_before_the_first_event_and_a_step_function(data):
     first, second = model.event_times_[:2]
     times = [0.0, first - 1e-9, first, (first + second) / 2, second, 1e9]
     S = model.predict_survival_function(Z[:5], times=times)
+    turned = model.predict_survival_function(Z[:5], times=times[::-1])
+    np.testing.assert_array_equal(turned[:, ::-1], S)
+    with pytest.raises(ValueError, match="times must be a list of numbers"):
+        model.predict_survival_function(Z, times=[1.0, np.nan])
     assert S.shape == (5, 6)
     np.testing.assert_array_equal(S[:, :2], 1.0)
     assert (S[:, 2] < 1.0).all()
@@ -258,15 +207,6 @@ def test_survival_is_one_before_the_first_event_and_a_step_function(data):
     assert (S[:, 4] < S[:, 3]).all()
     np.testing.assert_array_equal(S[:, 5], model.predict_survival_function(Z[:5])[:, -1])
     assert (np.diff(model.predict_survival_function(Z), axis=1) < 0).all()
-
-
-def test_times_may_be_in_any_order(data):
-    Z, y = data
-    model = fair(0.1).fit(Z, y)
-    times = np.array([1.0, 0.2, 3.0])
-    a = model.predict_survival_function(Z[:2], times=times)
-    b = model.predict_survival_function(Z[:2], times=np.sort(times))
-    np.testing.assert_array_equal(a[:, [1, 0, 2]], b)
 
 
 def test_an_offset_multiplies_the_hazard(data):
@@ -294,53 +234,6 @@ def test_the_score_is_the_concordance_index(data):
     assert 0.5 < model.score(Z, y) < 0.8
     found = model.score(Z, y, sample_weight=weight)
     assert found == pytest.approx(concordance_index(y[:, 0], y[:, 1], eta, weight))
-
-
-def test_a_model_from_a_path_predicts_survival(data):
-    Z, y = data
-    path = fair().path(Z, y, unfairness=[0.0, 0.1, 1.0])
-    single = fair(0.1).fit(Z, y)
-    np.testing.assert_allclose(
-        path.at(0.1).predict_survival_function(Z[:3]),
-        single.predict_survival_function(Z[:3]),
-        rtol=1e-7,
-    )
-
-
-def test_sensitive_features_may_come_separately(data):
-    Z, y = data
-    inside = fair(0.1).fit(Z, y)
-    outside = FairRidgeSurvival(0.1).fit(Z[:, 2:], y, sensitive_features=Z[:, :2])
-    S = {"sensitive_features": Z[:, :2]}
-    np.testing.assert_allclose(outside.predict(Z[:, 2:], **S), inside.predict(Z), atol=1e-10)
-    np.testing.assert_allclose(
-        outside.predict_survival_function(Z[:, 2:], **S), inside.predict_survival_function(Z)
-    )
-    assert outside.score(Z[:, 2:], y, **S) == pytest.approx(inside.score(Z, y))
-
-
-def test_the_bound_is_on_the_variance_of_the_predictor(data):
-    Z, y = data
-    model = fair(0.1).fit(Z, y)
-    scores = Z[:, :2] @ model.alpha_
-    assert scores.var() / model.predict(Z).var() == pytest.approx(0.1, abs=1e-10)
-
-
-def test_efron_and_breslow_differ_where_there_are_ties(data):
-    a, b = (fair(0.1, ties=ties).fit(*data) for ties in ("breslow", "efron"))
-    assert np.abs(a.beta_ - b.beta_).max() > 1e-4
-    assert (a.family_.ties, b.family_.ties) == ("breslow", "efron")
-
-
-def test_it_prints_and_pickles(data):
-    Z, y = data
-    model = fair(0.1, ties="efron").fit(Z, y)
-    assert "FairRidgeSurvival" in str(model.summary())
-    assert len(model.summary().to_frame()) == 5  # no intercept
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(
-        again.predict_survival_function(Z), model.predict_survival_function(Z)
-    )
 
 
 # ----------------------------------------------------------------- scikit-learn
@@ -386,8 +279,7 @@ def assert_sound(model, Z, r):
     assert not np.isnan(model.predict_survival_function(Z)).any()
 
 
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize(("r", "ties"), [(0.05, "breslow"), (1.0, "breslow"), (1.0, "efron")])
 def test_one_time_for_all_rows(data, ties, r):
     Z, y = data
     model = quietly(fair(r, ties=ties).fit, Z, np.column_stack([np.full(150, 3.0), y[:, 1]]))
@@ -398,8 +290,7 @@ def test_one_time_for_all_rows(data, ties, r):
         assert np.abs(theirs.score(model.coef_)).max() < 1e-8
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
-@pytest.mark.parametrize("row", [0, 149])
+@pytest.mark.parametrize(("r", "row"), [(0.05, 0), (1.0, 0), (0.5, 149), (1.0, 149)])
 def test_one_event(data, r, row):
     Z, _ = data
     y = np.column_stack([np.arange(1.0, 151.0), np.arange(150) == row])
@@ -413,37 +304,7 @@ def test_one_event(data, r, row):
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
-@pytest.mark.parametrize("sensitive", ["s", "g"])
-def test_a_level_without_events_reaches_the_right_deviance(sensitive, r, ties):
-    rng = np.random.default_rng(75)
-    g, s = rng.integers(0, 3, 150), rng.normal(size=150)
-    x = rng.normal(size=150) + 0.5 * s
-    time = rng.exponential(np.exp(-0.5 * x - 0.5 * s))
-    event = (rng.random(150) < 0.7) & (g < 2)
-    frame = pd.DataFrame({"s": s, "x": x, "g": np.array(["a", "b", "c"])[g]})
-    y = np.column_stack([time, event])
-    if r == 1.0:
-        with pytest.warns(DataWarning, match=r"^Column\(s\) 'g\[c\]' separate") as record:
-            model = FairRidgeSurvival(r, sensitive=sensitive, ties=ties).fit(frame, y)
-        assert len(record) == 1
-    else:
-        model = quietly(FairRidgeSurvival(r, sensitive=sensitive, ties=ties).fit, frame, y)
-    assert_sound(model, frame, r)
-    if r == 1.0:
-        rows = g < 2
-        others = np.column_stack([s, x, g == 1])[rows]
-        theirs = hazard_regression.PHReg(time[rows], others, status=event[rows], ties=ties)
-        limit = -2.0 * theirs.loglike(theirs.fit(tol=1e-12).params)
-        levels = np.column_stack([g == 1, g == 2])
-        blocks = (s[:, None], np.column_stack([x, levels]))
-        blocks = blocks if sensitive == "s" else (levels, np.column_stack([s, x]))
-        assert limit < model.deviance_ < limit + 0.01
-        assert model.deviance_ == pytest.approx(held_cox(standardized(*blocks), y)[1])
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("r", [0.05, 1.0])
 def test_times_in_the_order_of_a_predictor(data, ties, r):
     Z, _ = data
     ranks = np.argsort(np.argsort(Z[:, 0] + Z[:, 2])) + 1.0
@@ -457,34 +318,3 @@ def test_times_in_the_order_of_a_predictor(data, ties, r):
         ours, theirs = model.predict(Z), columns @ theta
         np.testing.assert_allclose(ours - ours.mean(), theirs, atol=1e-5 * np.ptp(theirs))
         assert model.score(Z, y) > 0.999
-
-
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
-def test_more_columns_than_rows(r):
-    rng = np.random.default_rng(76)
-    Z = rng.normal(size=(10, 20))
-    y = np.column_stack([np.arange(1.0, 11.0), np.arange(10) % 2])
-    model = quietly(FairRidgeSurvival(r, sensitive=[0]).fit, Z, y)
-    assert_sound(model, Z, r)
-    assert model.deviance_ < 1e-3
-    if r == 1.0:
-        _, deviance = held_cox(standardized(Z[:, :1], Z[:, 1:]), y)
-        assert model.deviance_ == pytest.approx(deviance, rel=1e-6)
-
-
-def test_collinear_columns_change_nothing_but_coefficients(data):
-    Z, y = data
-    plain = fair(0.1).fit(Z, y)
-    twice = np.column_stack([Z, Z[:, 2], Z[:, 0] - Z[:, 3]])
-    with pytest.warns(DataWarning, match=r"'x5', 'x6'"):
-        model = fair(0.1).fit(twice, y)
-    assert model.deviance_ == pytest.approx(plain.deviance_, rel=1e-8)
-    np.testing.assert_allclose(model.predict(twice), plain.predict(Z), atol=1e-7)
-
-
-@pytest.mark.parametrize("times", [[1.0, np.nan], [[1.0]], 1.0])
-def test_times_of_curves_are_a_list_of_numbers(data, times):
-    Z, y = data
-    model = FairRidgeSurvival(sensitive=[0]).fit(Z, y)
-    with pytest.raises(ValueError, match="times must be a list of numbers"):
-        model.predict_survival_function(Z, times=times)

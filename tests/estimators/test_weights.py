@@ -5,11 +5,9 @@ Efron's ties in Cox models are the exception; see tests/families/test_cox.py.
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from fairridge import FairRidgeRegressor
-from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined
 
 DEFINITIONS = {
@@ -58,73 +56,6 @@ def test_integer_weights_equal_repeated_rows(numbers, counts, definition, r):
         np.testing.assert_allclose(
             value, getattr(repeated, name), rtol=1e-10, atol=1e-10, err_msg=name
         )
-
-
-@pytest.mark.parametrize(
-    "options", [{"predictor_penalty": 5.0}, {"standardize": False}, {"predictor_penalty": 0.1}]
-)
-def test_integer_weights_equal_repeated_rows_under_every_option(numbers, counts, options):
-    rows = np.repeat(np.arange(80), counts)
-    weighted = FairRidgeRegressor(sensitive=[0, 1], **options)
-    weighted.fit(numbers.Z, numbers.y, sample_weight=counts)
-    repeated = FairRidgeRegressor(sensitive=[0, 1], **options)
-    assert_same(weighted, repeated.fit(numbers.Z[rows], numbers.y[rows]))
-
-
-def test_integer_weights_equal_repeated_rows_of_frames(workers, frame_of):
-    counts = np.random.default_rng(51).integers(0, 3, len(workers.y))
-    rows = np.repeat(np.arange(len(counts)), counts)
-    repeated = {name: np.asarray(values)[rows].tolist() for name, values in workers.columns.items()}
-    ours = FairRidgeRegressor(sensitive=workers.sensitive)
-    ours.fit(frame_of(workers.columns), workers.y, sample_weight=counts)
-    theirs = FairRidgeRegressor(sensitive=workers.sensitive)
-    assert_same(ours, theirs.fit(frame_of(repeated), workers.y[rows]))
-
-
-def test_integer_weights_equal_repeated_sensitive_features_and_offsets(numbers, counts):
-    rows = np.repeat(np.arange(80), counts)
-    offset = np.sin(np.arange(80.0))
-    ours = FairRidgeRegressor().fit(
-        numbers.X, numbers.y, sensitive_features=numbers.S, sample_weight=counts, offset=offset
-    )
-    theirs = FairRidgeRegressor().fit(
-        numbers.X[rows],
-        numbers.y[rows],
-        sensitive_features=numbers.S[rows],
-        offset=offset[rows],
-    )
-    assert_same(ours, theirs)
-
-
-@pytest.mark.parametrize("definition", ["statistical-parity", "individual"])
-def test_integer_weights_equal_repeated_rows_along_a_path(numbers, counts, definition):
-    rows = np.repeat(np.arange(80), counts)
-    model = FairRidgeRegressor(sensitive=[0, 1], definition=definition)
-    bounds = [0.0, 0.01, 0.2, 0.9, 1.0]
-    ours = model.path(numbers.Z, numbers.y, sample_weight=counts, unfairness=bounds)
-    theirs = model.path(numbers.Z[rows], numbers.y[rows], unfairness=bounds)
-    for name in ("lambda_", "alpha", "beta", "intercept", "achieved", "deviance", "score"):
-        np.testing.assert_allclose(
-            getattr(ours, name), getattr(theirs, name), rtol=1e-10, atol=1e-10, err_msg=name
-        )
-
-
-def test_integer_weights_equal_repeated_rows_where_columns_are_collinear(numbers, counts):
-    Z = np.column_stack([numbers.Z, numbers.Z[:, 2] - 2.0 * numbers.Z[:, 3]])
-    rows = np.repeat(np.arange(80), counts)
-    with pytest.warns(DataWarning, match="'x6'"):
-        ours = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y, sample_weight=counts)
-    with pytest.warns(DataWarning, match="'x6'"):
-        theirs = FairRidgeRegressor(sensitive=[0, 1]).fit(Z[rows], numbers.y[rows])
-    assert_same(ours, theirs)
-
-
-def test_integer_weights_equal_repeated_rows_in_score(numbers, counts):
-    model = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
-    rows = np.repeat(np.arange(80), counts)
-    assert model.score(numbers.Z, numbers.y, sample_weight=counts) == pytest.approx(
-        model.score(numbers.Z[rows], numbers.y[rows]), abs=1e-10
-    )
 
 
 @pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
@@ -181,17 +112,6 @@ def test_vectors_in_absent_rows_do_not_matter(numbers, absent, argument, value):
     assert_same(model, expected, 1e-12)
 
 
-@pytest.mark.parametrize("argument", ["X", "y"])
-def test_absent_rows_do_not_matter_to_score(numbers, absent, argument):
-    weight, rows = absent
-    model = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
-    kept = np.flatnonzero(weight)
-    expected = model.score(numbers.Z[kept], numbers.y[kept])
-    given = {"X": numbers.Z.copy(), "y": numbers.y.copy()}
-    given[argument][rows] = np.nan
-    assert model.score(**given, sample_weight=weight) == pytest.approx(expected, rel=1e-12)
-
-
 def test_missing_texts_and_levels_in_absent_rows_do_not_matter(frame_of, absent):
     weight, rows = absent
     rng = np.random.default_rng(53)
@@ -231,16 +151,6 @@ def test_a_level_of_absent_rows_is_empty_where_it_was_declared(absent):
     assert np.isfinite(model.predict(frame)).all()
 
 
-def test_a_column_that_varies_in_absent_rows_only_is_constant(numbers, absent):
-    weight, rows = absent
-    constant = np.full(80, 0.1)
-    constant[rows] = 5.0
-    Z = np.column_stack([numbers.Z, constant])
-    with pytest.warns(DataWarning, match="'x6'"):
-        model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y, sample_weight=weight)
-    assert model.beta_[-1] == 0.0
-
-
 def test_one_present_row_is_too_few(numbers):
     with pytest.raises(ValueError, match="at least two rows with positive weight"):
         FairRidgeRegressor(sensitive=[0]).fit(
@@ -264,23 +174,6 @@ def test_bad_weights_are_an_error_at_fit(numbers, kind):
         FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y, sample_weight=weight)
     with pytest.raises(ValueError, match=message):
         FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y, sample_weight=weight)
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_bad_weights_are_an_error_in_score(numbers, kind):
-    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
-    weight, message = BAD[kind]
-    with pytest.raises(ValueError, match=message):
-        model.score(numbers.Z, numbers.y, sample_weight=weight)
-
-
-@pytest.mark.parametrize("make", [np.asarray, list, pd.Series, pl.Series])
-def test_score_takes_weights_in_any_container(numbers, counts, make):
-    model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
-    expected = model.score(numbers.Z, numbers.y, sample_weight=counts)
-    found = model.score(numbers.Z, numbers.y, sample_weight=make(counts))
-    assert found == pytest.approx(expected, rel=1e-14)
-    assert found != pytest.approx(model.score(numbers.Z, numbers.y), rel=1e-6)
 
 
 def test_an_offset_is_taken_off_the_response(numbers):
