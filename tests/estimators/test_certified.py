@@ -77,7 +77,6 @@ def test_a_certified_fit_is_a_fit_at_a_smaller_bound(rows):
         {"definition": "statistical-parity", "blind": True},
         {"definition": VARIANCE, "controls": ["x1"]},
         {"definition": "mean-parity", "controls": ["x1"]},
-        {"definition": "mean-parity", "controls": ["x1"], "blind": True},
     ],
 )
 def test_classifiers_are_certified_for_linear_predictors_and_means(rows, options):
@@ -273,7 +272,7 @@ def test_certified_bounds_hold_in_the_population(kind):
     X, _, _ = drawn(60_000, seed=100)
     S = np.column_stack([np.ones(len(X)), X["group"] == "a", X["age"]])
     Q = np.linalg.qr(S)[0]
-    repeats, violated, plain = 150, 0, 0
+    repeats, violated, plain = 100, 0, 0
     for seed in range(repeats):
         rows, y, classes = drawn(400, seed)
         response = y if kind == "gaussian" else classes

@@ -9,8 +9,6 @@ import pytest
 from fairridge import FairRidgeRegressor
 from fairridge.exceptions import DataWarning
 
-BOUNDS = [0.0, 0.02, 0.3, 1.0]
-
 
 def solve(S, X, y, r, **options):
     """Fit on a frame with columns s0, s1, … and x0, x1, …; return model and warnings."""
@@ -40,24 +38,14 @@ def make(kind):
     y = X.sum(axis=1) + 2.0 * S[:, 0] - S[:, 1] + rng.normal(size=50)
     one = np.ones((50, 1))
     defects = {
-        "constant S": lambda: (np.hstack([S, 0.1 * one]), X, ["s2"]),
         "constant first S": lambda: (np.hstack([7.0 * one, S]), X, ["s0"]),
-        "S zero": lambda: (np.hstack([S, 0.0 * one]), X, ["s2"]),
         "S far from zero and constant": lambda: (np.hstack([S, 1e12 * one]), X, ["s2"]),
         "only S constant": lambda: (0.3 * one, X, ["s0"]),
-        "S twice": lambda: (np.hstack([S, S[:, :1]]), X, ["s2"]),
         "S rescaled": lambda: (np.hstack([S, 1e3 * S[:, :1] + 4.0]), X, ["s2"]),
-        "S a combination": lambda: (
-            np.hstack([S, S @ [[2.0], [-1.0 / 3.0]] + 7.0]), X, ["s2"]
-        ),
-        "S a set of dummies": lambda: (np.eye(3)[rng.integers(0, 3, 50)], X, ["s2"]),
         "constant X": lambda: (S, np.hstack([X, 0.1 * one]), ["x3"]),
         "X a copy of S": lambda: (S, np.hstack([X, S[:, :1]]), ["x3"]),
-        "X in the span of S": lambda: (S, np.hstack([S @ [[0.1], [0.7]] - 2.0, X]), ["x0"]),
         "all X in the span of S": lambda: (S, S @ rng.normal(size=(2, 3)), ["x0", "x1", "x2"]),
         "X twice": lambda: (S, np.hstack([X, X[:, :1]]), ["x3"]),
-        "X rescaled": lambda: (S, np.hstack([X, 1e-3 * X[:, :1] - 9.0]), ["x3"]),
-        "X a combination": lambda: (S, np.hstack([X, X @ [[1.0], [1.0], [-1.0]]]), ["x3"]),
         "X a combination of S and X": lambda: (S, np.hstack([X, X[:, :1] + S[:, 1:]]), ["x3"]),
         "S and X": lambda: (
             np.hstack([S, S[:, :1] - S[:, 1:]]), np.hstack([X, 2.0 * X[:, 1:2]]), ["s2", "x3"]
@@ -71,43 +59,26 @@ def make(kind):
 
 
 KINDS = [
-    "constant S", "constant first S", "S zero", "S far from zero and constant", "only S constant",
-    "S twice", "S rescaled", "S a combination", "S a set of dummies", "constant X",
-    "X a copy of S", "X in the span of S", "all X in the span of S", "X twice", "X rescaled",
-    "X a combination", "X a combination of S and X", "S and X", "more X than rows",
-    "more S than rows",
+    "constant first S", "S far from zero and constant", "only S constant", "S rescaled",
+    "constant X", "X a copy of S", "all X in the span of S", "X twice",
+    "X a combination of S and X", "S and X", "more X than rows", "more S than rows",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("r", BOUNDS)
+@pytest.mark.parametrize("r", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_defect_gives_the_minimum_norm_answer_and_one_warning(kind, r, oracle, assert_solves):
     S, X, y, named = make(kind)
-    model, record = solve(S, X, y, r)
-    assert_solves(model, oracle(S, X, y, r), rtol=1e-7)
+    weight = np.random.default_rng(61).uniform(0.5, 2.0, len(y)) if r == 0.3 else None
+    model, record = solve(S, X, y, r, weight=weight)
+    assert_solves(model, oracle(S, X, y, r, weight=weight), rtol=1e-7)
     assert [warning.category for warning in record] == [DataWarning]
-    for name in named:
-        assert repr(name) in str(record[0].message)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_warning_names_no_innocent_column(kind):
-    S, X, y, named = make(kind)
-    _, record = solve(S, X, y, 0.1)
     everything = {f"s{k}" for k in range(S.shape[1])} | {f"x{k}" for k in range(X.shape[1])}
     if S.shape[0] > S.shape[1] + X.shape[1]:
         assert {n for n in everything if repr(n) in str(record[0].message)} == set(named)
     else:
+        assert all(repr(name) in str(record[0].message) for name in named)
         assert "s0" not in str(record[0].message)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_defect_gives_the_minimum_norm_answer_with_weights(kind, oracle, assert_solves):
-    S, X, y, _ = make(kind)
-    weight = np.random.default_rng(61).uniform(0.5, 2.0, len(y))
-    model, record = solve(S, X, y, 0.1, weight=weight)
-    assert_solves(model, oracle(S, X, y, 0.1, weight=weight), rtol=1e-7)
-    assert len(record) == 1
 
 
 # Without standardizing, columns of very different size make the dense solution itself inexact.
@@ -136,57 +107,18 @@ def test_a_square_system_is_no_defect(oracle, assert_solves):
     assert record == []
 
 
-def test_more_predictors_than_rows_interpolate_where_nothing_is_bounded():
-    S, X, y, _ = make("more X than rows")
-    model, _ = solve(S, X, y, 1.0)
-    np.testing.assert_allclose(np.column_stack([S, X]) @ model.coef_ + model.intercept_, y)
-    assert model.deviance_ == pytest.approx(0.0, abs=1e-16)
-
-
-def test_collinear_columns_do_not_change_predictions_where_nothing_is_bounded():
-    S, X, y, _ = make("X twice")
-    plain, _ = solve(S, X[:, :-1], y, 1.0)
-    twice, _ = solve(S, X, y, 1.0)
-    np.testing.assert_allclose(
-        np.column_stack([S, X]) @ twice.coef_ + twice.intercept_,
-        np.column_stack([S, X[:, :-1]]) @ plain.coef_ + plain.intercept_,
-        rtol=1e-9,
-    )
-    np.testing.assert_allclose(twice.beta_[[0, 3]], plain.beta_[0] / 2.0, rtol=1e-9)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, -7.0, 1e12])
-@pytest.mark.parametrize("r", BOUNDS)
-def test_a_constant_response_gives_its_value_and_one_warning(numbers, value, r):
-    with pytest.warns(DataWarning, match="the response is constant") as record:
-        model = FairRidgeRegressor(r, sensitive=[0, 1]).fit(numbers.Z, np.full(80, value))
-    assert len(record) == 1
-    np.testing.assert_array_equal(model.alpha_, 0.0)
-    np.testing.assert_array_equal(model.beta_, 0.0)
-    np.testing.assert_array_equal(model.predict(numbers.Z), value)
-    assert (model.unfairness_, model.deviance_, model.status_) == (0.0, 0.0, "inactive")
-
-
 @pytest.mark.parametrize(
     "definition", ["statistical-parity", "equality-of-opportunity", "individual"]
 )
-@pytest.mark.parametrize("kind", ["constant S", "only S constant", "all X in the span of S"])
-def test_defects_are_survived_under_every_definition(kind, definition):
-    S, X, y, _ = make(kind)
-    model, record = solve(S, X, y, 0.1, definition=definition)
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e12])
+def test_a_constant_response_gives_its_value_and_one_warning(numbers, value, definition):
+    model = FairRidgeRegressor(0.1, sensitive=[0, 1], definition=definition)
+    with pytest.warns(DataWarning, match="the response is constant") as record:
+        model.fit(numbers.Z, np.full(80, value))
     assert len(record) == 1
-    assert np.isfinite(model.coef_).all()
-    assert model.unfairness_ <= 0.1 + 1e-10
-
-
-@pytest.mark.parametrize("definition", ["equality-of-opportunity", "individual"])
-def test_a_constant_response_is_fair_under_every_definition(numbers, definition):
-    with pytest.warns(DataWarning, match="the response is constant"):
-        model = FairRidgeRegressor(0.1, sensitive=[0, 1], definition=definition).fit(
-            numbers.Z, np.full(80, 3.0)
-        )
-    assert model.unfairness_ == 0.0
-    np.testing.assert_array_equal(model.predict(numbers.Z), 3.0)
+    np.testing.assert_array_equal(model.coef_, 0.0)
+    np.testing.assert_array_equal(model.predict(numbers.Z), value)
+    assert (model.unfairness_, model.deviance_, model.status_) == (0.0, 0.0, "inactive")
 
 
 def test_several_defects_share_one_warning(numbers):
@@ -214,7 +146,7 @@ def test_a_response_in_the_span_of_the_columns_is_recovered(numbers):
     assert model.intercept_ == pytest.approx(4.0, abs=1e-11)
 
 
-@pytest.mark.parametrize("r", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("r", [0.05, 1.0])
 def test_two_rows_are_the_fewest(r):
     with pytest.warns(DataWarning, match="'x1'"):
         model = FairRidgeRegressor(r, sensitive=[0]).fit([[0.0, 1.0], [1.0, 3.0]], [1.0, 2.0])

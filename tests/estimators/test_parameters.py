@@ -15,26 +15,27 @@ from fairridge.families import Gaussian
 from fairridge.metrics import audit
 from fairridge.penalties import Ridge
 
-BOUNDS = [-0.1, 1.1, -1e-12, np.nan, np.inf, True, False, "0.1", None, [0.05], [0.1, 0.2], [[0.1]]]
+BOUNDS = [-1e-12, 1.1, np.nan, True, "0.1", None, [0.05], np.array([0.05]), 0.1 + 0j]
 
 
-@pytest.mark.parametrize("unfairness", [*BOUNDS, np.array([0.05]), np.True_, (0.05,), 0.1 + 0j])
+@pytest.mark.parametrize("unfairness", BOUNDS, ids=str)
 def test_a_bound_is_one_number_from_zero_to_one(numbers, unfairness):
     model = FairRidgeRegressor(unfairness, sensitive=[0])
     with pytest.raises(ValueError, match="unfairness"):
         model.fit(numbers.Z, numbers.y)
+    path = model.set_params(unfairness=0.1).path(numbers.Z, numbers.y, unfairness=[0.1])
+    with pytest.raises(ValueError, match="unfairness"):
+        path.at(unfairness)
 
 
-@pytest.mark.parametrize("unfairness", [np.float64(0.25), np.float32(0.25), Fraction(1, 4), 0.25])
+@pytest.mark.parametrize("unfairness", [np.float32(0.25), Fraction(1, 4), 0, 1])
 def test_a_bound_may_have_any_numeric_type(numbers, unfairness):
     model = FairRidgeRegressor(unfairness, sensitive=[0, 1]).fit(numbers.Z, numbers.y)
-    assert model.unfairness_ == pytest.approx(0.25, abs=1e-10)
-    assert "0.25" in str(model.summary(details=True))
-
-
-@pytest.mark.parametrize(("unfairness", "status"), [(0, "converged"), (1, "inactive")])
-def test_the_ends_may_be_integers(numbers, unfairness, status):
-    assert FairRidgeRegressor(unfairness, sensitive=[0]).fit(numbers.Z, numbers.y).status_ == status
+    if unfairness == 1:
+        assert model.status_ == "inactive"
+        return
+    assert model.unfairness_ == pytest.approx(float(unfairness), abs=1e-10)
+    assert f"{float(unfairness):g}" in str(model.summary(details=True))
 
 
 @pytest.mark.parametrize("unfairness", [[0.1, 1.2], [np.nan], [0.1, True], ["a"], [], [[0.1, 0.2]]])
@@ -43,44 +44,24 @@ def test_the_bounds_of_a_path_are_numbers_from_zero_to_one(numbers, unfairness):
         FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y, unfairness=unfairness)
 
 
-@pytest.mark.parametrize("unfairness", [-0.5, np.nan, True, [0.1], "a"])
-def test_the_bound_of_a_model_on_a_path_is_a_number_from_zero_to_one(numbers, unfairness):
-    path = FairRidgeRegressor(sensitive=[0]).path(numbers.Z, numbers.y)
-    with pytest.raises(ValueError, match="unfairness"):
-        path.at(unfairness)
-
-
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
         ("predictor_penalty", -1.0),
-        ("predictor_penalty", np.nan),
         ("predictor_penalty", np.inf),
-        ("predictor_penalty", "1"),
         ("predictor_penalty", None),
-        ("predictor_penalty", [1.0]),
-        ("predictor_penalty", True),
         ("tol", 0.0),
-        ("tol", -1e-3),
         ("tol", np.nan),
-        ("tol", None),
         ("max_iter", 0),
-        ("max_iter", -1),
-        ("max_iter", np.inf),
         ("max_iter", "many"),
         ("standardize", "yes"),
-        ("standardize", 1),
-        ("standardize", None),
+        ("blind", "yes"),
+        ("missing", "drop"),
         ("unknown", "x"),
-        ("unknown", None),
-        ("unknown", "Base"),
-        ("definition", "x"),
         ("definition", "statistical_parity"),
-        ("penalty", "x"),
         ("penalty", None),
         ("penalty", Ridge),
         ("family", "x"),
-        ("family", None),
         ("family", Gaussian),
     ],
     ids=str,
@@ -93,7 +74,7 @@ def test_a_bad_parameter_is_an_error_that_names_it(numbers, parameter, value):
         model.path(numbers.Z, numbers.y, unfairness=[0.1])
 
 
-@pytest.mark.parametrize("definition", [None, 3, object(), ["individual"]])
+@pytest.mark.parametrize("definition", [None, ["individual"]])
 def test_a_definition_that_is_none_is_an_error(numbers, definition):
     with pytest.raises(TypeError, match="definition="):
         FairRidgeRegressor(sensitive=[0], definition=definition).fit(numbers.Z, numbers.y)
@@ -108,21 +89,18 @@ def test_parameters_are_kept_as_given_and_checked_at_fit_only():
     assert model.unknown == 7
 
 
-def test_all_but_the_bound_are_named():
-    with pytest.raises(TypeError, match="positional"):
-        FairRidgeRegressor(0.1, ["sex"])
-
-
-@pytest.mark.parametrize("family", ["gaussian", Gaussian()])
-@pytest.mark.parametrize("penalty", ["ridge", Ridge()])
+@pytest.mark.parametrize(("family", "penalty"), [("gaussian", Ridge()), (Gaussian(), "ridge")])
 def test_names_and_objects_mean_the_same(numbers, family, penalty):
     model = FairRidgeRegressor(sensitive=[0, 1], family=family, penalty=penalty)
     plain = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
     np.testing.assert_array_equal(model.fit(numbers.Z, numbers.y).coef_, plain.coef_)
+    with pytest.raises(TypeError, match="positional"):  # all but the bound are named
+        FairRidgeRegressor(0.1, ["sex"])
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("predictor_penalty", [0, 0.5, np.float32(8.0)])
+@pytest.mark.parametrize(
+    ("standardize", "predictor_penalty"), [(True, np.float32(8.0)), (False, 0), (False, 0.5)]
+)
 def test_options_are_solved_as_written(
     numbers, oracle, assert_solves, standardize, predictor_penalty
 ):
@@ -147,7 +125,7 @@ def test_a_bound_out_of_reach_is_said_in_a_warning_that_points_at_the_call(numbe
     assert [warning.filename for warning in record] == [__file__]
 
 
-@pytest.mark.parametrize("value", ["yes", 1, None])
+@pytest.mark.parametrize("value", ["yes", 1])
 def test_flags_are_true_or_false(numbers, value):
     """What merely looks true may mean the opposite: "no" is true in Python."""
     model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
@@ -158,25 +136,18 @@ def test_flags_are_true_or_false(numbers, value):
         audit(numbers.y, numbers.y, sensitive_features=numbers.Z[:, 0], intersections=value)
     with pytest.raises(ValueError, match="rounded="):
         scorecard(label, rounded=value)
-    with pytest.raises(ValueError, match="sensitive="):
-        reasons(model, numbers.Z, sensitive=value)
-
-
-@pytest.mark.parametrize("value", ["yes", 1])
-def test_progress_is_shown_or_not_or_after_a_moment(numbers, value):
-    model = FairRidgeRegressor(sensitive=[0])
     with pytest.raises(ValueError, match="progress="):
         cross_validate(model, numbers.Z, numbers.y, unfairness=[0.1], cv=2, progress=value)
+    with pytest.raises(ValueError, match="sensitive="):
+        reasons(model, numbers.Z, sensitive=value)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": -1}, "cv=-1"),
         ({"cv": 1}, "cv=1"),
         ({"cv": 2.5}, "cv=2.5"),
         ({"bootstrap": -1}, "bootstrap=-1"),
-        ({"bootstrap": True}, "bootstrap=True"),
         ({"threshold": np.nan}, "threshold=nan"),
         ({"threshold": "high"}, "threshold='high'"),
     ],
@@ -187,7 +158,7 @@ def test_options_of_reports_are_checked(numbers, options, message):
         fairridge.report(model, numbers.Z, numbers.y, **({"cv": 0, "bootstrap": 0} | options))
 
 
-@pytest.mark.parametrize("threshold", [np.nan, np.inf, "high", True])
+@pytest.mark.parametrize("threshold", [np.inf, "high", True])
 def test_the_threshold_of_an_audit_is_finite(numbers, threshold):
     with pytest.raises(ValueError, match="threshold="):
         audit(numbers.y, numbers.y, sensitive_features=numbers.Z[:, 0], threshold=threshold)
