@@ -25,7 +25,7 @@ BENCH  ?=
 SIMULATE ?= --out simulate-output --docs docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest test-pythons browser check types format bench \
+.PHONY: help demo test test-all test-lowest test-pythons mutants browser check types format bench \
 	bench-record bench-compare reproduce simulate pictures docs docs-publish dist clean
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make test-all  run all tests: clusters, browsers, wheels and long reproductions as well"
 	@echo "make test-lowest  run the tests of make test with the lowest versions pyproject.toml allows"
 	@echo "make test-pythons  run them with every Python from 3.11 to 3.14 that is installed"
+	@echo "make mutants  put fifty small faults into the package, and count those that the tests find"
 	@echo "make check   format, lint, types, import layers"
 	@echo "make types   compare the types that checkers see with the package at runtime"
 	@echo "make format  rewrite the code in the house format"
@@ -82,6 +83,10 @@ test-pythons:
 			$(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
 		else echo "python$$version is not installed: skipped"; fi; \
 	done
+
+# Another sample, or more of them: make mutants MUTANTS="--seed 1 --mutants 100".
+mutants: $(READY)
+	$(ALONE) $(BIN)/python -m tools.mutants $(MUTANTS)
 
 # The audit report is tested in a real browser; without one these tests skip with the reason.
 browser:

@@ -126,6 +126,18 @@ def test_interrupted_as_soon_as_the_file_exists(run, files, name, monkeypatch):
     assert sorted(os.listdir()) == files
 
 
+def test_an_error_that_hides_an_interruption_is_one(run, files, monkeypatch):
+    def interrupt(*_):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as pressed:  # as NumPy does where it reads buffers
+            raise ValueError("not a valid PEP 3118 buffer format string") from pressed
+
+    monkeypatch.setattr("fairridge.outputs._keep_permissions", interrupt)
+    result = run(*COMMANDS["fit"])
+    assert (result.code, sorted(os.listdir())) == (130, files)
+
+
 @pytest.mark.parametrize("step", ["_lock", "_is_at", "os.unlink"])
 def test_interrupted_while_it_locks(run, files, step, monkeypatch):
     name, presses = f"fairridge.outputs.{step}", [True]

@@ -64,7 +64,7 @@ FIRST = ("docs/index.md",)
 
 
 def lines(text):
-    return [SIGNED_ZERO.sub(r"  \1", line).rstrip() for line in text.splitlines()]
+    return [SIGNED_ZERO.sub(r"  \1", line).rstrip() for line in dedent(text).splitlines()]
 
 
 @pytest.mark.slow

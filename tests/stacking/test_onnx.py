@@ -147,7 +147,7 @@ def test_what_does_not_convert_is_named(rows):
         to_onnx(crossed, offset="shift")
     own = make_pipeline(MinMaxScaler(), Own())
     model = FairStackingClassifier(own, sensitive=[0], **OPTIONS).fit(rows["array"], y)
-    with pytest.raises(ValueError, match="cannot convert learner Own"):
+    with pytest.raises(ValueError, match="cannot convert learner MinMaxScaler → Own"):
         to_onnx(model)
 
 

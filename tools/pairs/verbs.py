@@ -489,11 +489,16 @@ def _of_shift(setting: Setting) -> list[str]:
     return found + (["--exposure", "e"] if case["exposure"] == "given" else [])
 
 
+def _of_outcome(setting: Setting) -> list[str]:
+    """Name the columns of what is modeled."""
+    if setting.case["family"] == "cox":
+        return ["--response", "time", "--event", "event"]
+    return ["--response", "y"]
+
+
 def _of_data(setting: Setting) -> list[str]:
     case = setting.case
-    found = ["--sensitive", ",".join(SENSITIVE)]
-    found += ["--response", "time", "--event", "event"] if case["family"] == "cox" else [
-        "--response", "y"]  # fmt: skip
+    found = ["--sensitive", ",".join(SENSITIVE), *_of_outcome(setting)]
     found += ["--weight", "w"] if case["sample_weight"] == "given" else []
     return found + _of_shift(setting)
 
@@ -569,7 +574,7 @@ def command_fit(setting: Setting) -> None:
     run_command(setting, "export", "--model", "model.json", "--to", "python", "--out", "score.py")
     several = ["--positive", "b"] if setting.case["family"] == "multinomial" else []
     several += _of_shift(setting)
-    run_command(setting, "audit", new, "--model", "model.json", *_of_data(setting)[2:4], *several)
+    run_command(setting, "audit", new, "--model", "model.json", *_of_outcome(setting), *several)
     run_command(setting, "reasons", new, "--model", "model.json", "--out", "letters.csv")
 
 

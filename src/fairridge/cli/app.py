@@ -136,6 +136,13 @@ def _in_options(app: typer.Typer, command: str, text: str) -> str:
     return as_options(text, options)
 
 
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: NumPy calls buffers invalid if it comes there."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors become one line."""
     arguments = arguments or ["--help"]
@@ -155,6 +162,8 @@ def run(arguments: list[str]) -> int:
         _forget_output()
         return 1
     except Exception as error:
+        if _interrupted(error):
+            raise KeyboardInterrupt from None
         explained = explain(error)
         if explained is None:
             raise
