@@ -7,11 +7,7 @@ import pytest
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
-    choose_bound,
-    compare,
-    cross_validate,
     rows_needed,
-    rules,
 )
 from fairridge.exceptions import BoundWarning
 from fairridge.fairness import StatisticalParity
@@ -177,33 +173,6 @@ def test_a_path_certifies_each_bound(rows):
     assert path.achieved[2] == pytest.approx(own.unfairness_, rel=1e-3)
     with pytest.warns(BoundWarning, match="is not certified .*nor are 1 other bounds"):
         model.path(X[:60], y[:60], unfairness=[0.01, 0.02, 0.9])
-
-
-@pytest.mark.slow
-def test_cross_validation_comparison_and_rules_take_certified_models(rows):
-    X, y, classes = rows
-    found = cross_validate(regressor(), X, y, unfairness=[0.1], cv=3).to_frame()
-    assert (found["train_achieved"] < 0.08).all()
-    models = {"plain": regressor(confidence=None), "certified": regressor()}
-    table = compare(
-        X, y, models=models, sensitive=["group", "age"], unfairness=0.1, cv=3
-    ).to_frame()
-    table = table.set_index("model")
-    assert table["rmse"]["certified"] > table["rmse"]["plain"]
-    held = drawn(1500, seed=5)
-    chosen = choose_bound(
-        classifier(),
-        X,
-        classes,
-        held[0],
-        held[2],
-        rule=rules.AdverseImpact(0.5, favorable=1),
-        unfairness=[0.05, 0.1],
-    )
-    assert chosen.granted
-    assert chosen.model.certificate_.granted
-    with pytest.raises(ValueError, match="cross-validation and reports do not"):
-        cross_validate(regressor(certification="held-out"), X, y, unfairness=[0.1], cv=3)
 
 
 def test_held_out_rows_test_models_that_were_not_fitted_to_them(rows):

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from fairridge import FairRidgeClassifier, load, save, sources
+from fairridge import FairRidgeClassifier, load, save
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +33,6 @@ def test_without_a_bound_it_is_weighted_logistic_regression(people, class_weight
     # scikit-learn models "no", the second label, as we do.
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-5)
     np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-5)
-
-
-def test_several_classes_are_weighted(people):
-    X, _, y = people
-    weight = {"a": 0.5, "c": 4.0}
-    model = FairRidgeClassifier(1.0, sensitive="sex", class_weight=weight, tol=1e-12).fit(X, y)
-    Z = np.column_stack([X["sex"] == "m", X["skill"], X["luck"]])
-    expected = LogisticRegression(C=np.inf, class_weight=weight, tol=1e-10).fit(Z, y)
-    np.testing.assert_allclose(
-        model.predict_proba(X), expected.predict_proba(Z), rtol=1e-4, atol=1e-6
-    )
 
 
 def test_the_weighted_deviance_is_what_is_minimized(people):
@@ -89,15 +78,6 @@ def test_decorrelation_and_bound_are_of_the_rows_as_they_are(people, class_weigh
     np.testing.assert_array_equal(model.explained_by_sensitive_, plain.explained_by_sensitive_)
 
 
-def test_repeated_rows_weigh_as_much_as_their_weights(people):
-    X, y, _ = people
-    weight = np.where(np.arange(len(y)) % 3 == 0, 2, 1)
-    model = FairRidgeClassifier(0.05, sensitive="sex", class_weight="balanced")
-    weighted = model.fit(X, y, sample_weight=weight).coef_
-    again = np.repeat(np.arange(len(y)), weight)
-    np.testing.assert_allclose(weighted, model.fit(X.iloc[again], y[again]).coef_, rtol=1e-7)
-
-
 def test_equal_weights_change_nothing_but_the_deviance(people):
     X, y, _ = people
     plain = FairRidgeClassifier(0.05, sensitive="sex").fit(X, y)
@@ -127,19 +107,6 @@ def test_files_keep_weights_of_any_labels(people, tmp_path):
     assert again.class_weight == {1: 3.0}
     assert again.family_ == model.family_
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-
-
-def test_rows_in_files_take_a_dict(people, tmp_path):
-    X, y, _ = people
-    path = tmp_path / "rows.parquet"
-    X.assign(y=y).to_parquet(path)
-    source = sources.parquet(path, response="y", sensitive=["sex"])
-    options = {"class_weight": {"hired": 3.0}}
-    found = FairRidgeClassifier(0.05, **options).fit(source)
-    expected = FairRidgeClassifier(0.05, sensitive="sex", **options).fit(X, y)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
-    with pytest.raises(ValueError, match="class_weight='balanced' needs the rows"):
-        FairRidgeClassifier(0.05, class_weight="balanced").fit(source)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from fairridge import FairRidgeClassifier
 from fairridge.exceptions import DataWarning
 from tests.estimators.held import RIDGE, standardized
-from tests.zoo import LateModule, quietly
+from tests.zoo import LateModule
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 sm = LateModule("statsmodels.api")
@@ -160,12 +160,6 @@ def test_labels_that_are_no_names_are_refused(two, make, message):
         fair().fit(Z, make(y))
 
 
-def test_a_missing_label_in_an_absent_row_does_not_matter(two):
-    Z, y = two
-    model = fair().fit(Z, objects(None, y), sample_weight=(np.arange(200) > 0) * 1.0)
-    assert model.classes_.tolist() == ["low", "middle"]
-
-
 @pytest.mark.parametrize(
     ("y", "message"),
     [
@@ -199,14 +193,6 @@ def test_probabilities_sum_to_one_and_follow_the_scores(data):
     expected = softmax(scores, axis=1) if scores.ndim == 2 else expit(scores)
     np.testing.assert_allclose(P if scores.ndim == 2 else P[:, 1], expected, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(Z), model.classes_[P.argmax(axis=1)])
-
-
-@pytest.mark.parametrize("far", [1e5, -1e5])
-def test_probabilities_of_far_rows_are_no_nan(data, far):
-    Z, y = data
-    P = fair(1.0).fit(Z, y).predict_proba(far * Z[:3])
-    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert np.isfinite(P).all()
 
 
 def test_scores_are_those_of_the_parts(data):
@@ -256,16 +242,6 @@ def test_an_offset_is_part_of_the_scores(two):
     assert model.score(Z, y, offset=offset) == pytest.approx(right.mean())
 
 
-def test_the_summary_has_rows_for_every_class(data):
-    Z, y = data
-    model = fair(0.1).fit(Z, WORDS[y])
-    frame, text = model.summary(details=True).to_frame(), str(model.summary(details=True))
-    classes = len(model.classes_) if len(model.classes_) > 2 else 1
-    assert len(frame) == 6 * classes
-    assert ("multinomial" if classes > 1 else "binomial") in text
-    assert "converged" in text
-
-
 def test_a_path_plots_and_tabulates_every_class(three):
     Z, y = three
     path = fair().path(Z, WORDS[y], unfairness=[0.0, 0.1, 1.0])
@@ -274,6 +250,7 @@ def test_a_path_plots_and_tabulates_every_class(three):
     columns = list(path.to_frame())
     assert sum("→ high" in str(name) for name in columns) == 6
     assert (path.at(0.1).classes_ == ["high", "low", "middle"]).all()
+    assert len(path.at(0.1).summary().to_frame()) == 18
 
 
 # ----------------------------------------------------------------- scikit-learn
@@ -325,66 +302,6 @@ def held(Z, y):
     return model.predict_proba(Z), 2 * len(y) * log_loss(y, model.predict_proba(Z))
 
 
-@pytest.fixture
-def runaway():
-    """A level of six rows without events, in data in which S matters."""
-    rng = np.random.default_rng(0)
-    s, x, level = rng.normal(size=300), rng.normal(size=300), (np.arange(300) < 6).astype(float)
-    y = (rng.random(300) < expit(x + 1.5 * s)).astype(int)
-    y[:6] = 0
-    return np.column_stack([s, x, level]), y
-
-
-@pytest.mark.parametrize("r", [0.0, 0.3])
-def test_a_level_that_brings_s_back_is_named_under_every_bound(runaway, r):
-    with pytest.warns(DataWarning, match=r"'x2' separate .*lets S back into pred") as record:
-        model = FairRidgeClassifier(r, sensitive=[0]).fit(*runaway)
-    assert len(record) == 1
-    Z, _ = runaway
-    others = Z[:, 2] == 0.0
-    # What the warning is about: r is met, and η of the other rows depends on S.
-    assert model.unfairness_ <= r + 1e-10
-    assert np.corrcoef(Z[others, 0], model.decision_function(Z[others]))[0, 1] > 0.8
-    fair(r, sensitive=[0], predictor_penalty=10.0).fit(*runaway)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("predictor_penalty", [0.0, 1e-4])
-def test_all_bounds_of_a_path_get_one_warning_with_one_piece_of_advice(runaway, predictor_penalty):
-    growth = "have no finite value" if predictor_penalty == 0.0 else "are extreme"
-    with pytest.warns(DataWarning, match=rf"'x2' separate .* {growth}.*a larger pred") as record:
-        FairRidgeClassifier(sensitive=[0], predictor_penalty=predictor_penalty).path(
-            *runaway, unfairness=[0.05, 0.3, 1.0]
-        )
-    assert len(record) == 1
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("penalty", ["ridge", "lasso"])
-def test_where_only_s_varies_a_bound_leaves_the_intercept(classes, penalty):
-    rng = np.random.default_rng(1)
-    S = rng.normal(size=(120, 2))
-    y = np.digitize(S[:, 0] + rng.logistic(size=120), range(classes - 1))
-    model = fair(0.05, sensitive=[0, 1], penalty=penalty).fit(S, y)
-    assert model.status_ == "converged"
-    assert not model.alpha_.any()
-    assert fair(1.0, sensitive=[0, 1], penalty=penalty).fit(S, y).alpha_.any()
-
-
-def test_an_inactive_bound_that_does_not_hold_is_taken_back(two):
-    seen = []
-
-    def jumping(fit):
-        """A value that holds at λ = 0 only when it is first looked at, as if by rounding."""
-        seen.append(fit.lambda_)
-        return 0.9 if seen.count(0.0) > 1 else 0.0
-
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
-        model = fair(0.05, definition=jumping).fit(*two)
-    assert model.status_ == "not-converged"
-    assert not model.converged_
-
-
 @pytest.mark.parametrize(("classes", "by"), [(2, [0]), (3, [2]), (7, [0, 2])])
 def test_complete_separation_is_held(two, classes, by):
     Z, _ = two
@@ -404,72 +321,9 @@ def test_complete_separation_is_held(two, classes, by):
         np.testing.assert_array_equal(model.predict(Z), y)
 
 
-def test_a_path_that_starts_at_a_separated_model_comes_back_from_it(two):
-    Z, _ = two
-    score = Z[:, 0] + Z[:, 2]
-    y = (score > np.median(score)) * 1
-    expected = quietly(fair(0.05).fit, Z, y)
-    path = quietly(fair().path, Z, y, unfairness=[1.0, 0.05])
-    np.testing.assert_allclose(path.alpha[1], expected.alpha_, rtol=1e-6)
-    late = quietly(quietly(fair().path, Z, y, unfairness=[1.0]).at, 0.05)
-    np.testing.assert_allclose(late.alpha_, expected.alpha_, rtol=1e-6)
-    assert late.deviance_ == pytest.approx(expected.deviance_, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("seed", "r"),
-    [(6, 0.05), (9, 0.5), (49, 0.9), (74, 0.05), (97, 0.5), (99, 0.9), (107, 0.05)],
-)
-def test_small_separated_problems_never_falsely_converge(seed, r):
-    rng = np.random.default_rng(seed)
-    n, q, p = int(rng.integers(12, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 3))
-    S = rng.normal(size=(n, q))
-    X = rng.normal(size=(n, p)) + S @ rng.normal(size=(q, p)) * 0.5
-    eta = X @ rng.normal(size=p) * rng.uniform(0, 2) + S @ rng.normal(size=q) * rng.uniform(0, 2)
-    y = (rng.random(n) < expit(eta)) * 1
-    Z, sensitive = np.column_stack([S, X]), list(range(q))
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("always")
-        single = FairRidgeClassifier(r, sensitive=sensitive).fit(Z, y)
-        path = FairRidgeClassifier(sensitive=sensitive).path(Z, y, unfairness=[1.0])
-        late = path.at(r)
-    null = 2 * n * log_loss(y, np.full(n, y.mean()))
-    for model in (single, late):
-        assert model.converged_
-        assert model.deviance_ <= null * (1 + 1e-9)
-        assert -1e-9 <= model.unfairness_ <= r + 1e-9
-        g = 2 * (model.predict_proba(Z)[:, 1] - y)
-        s = (S - S.mean(0)) / S.std(0)
-        # The ridge is there, or it is not.
-        slopes = [
-            g @ s + 2.0 * (model.lambda_ + ridge) * model.alpha_ * S.std(0)
-            for ridge in (0.0, n * RIDGE)
-        ]
-        assert min(np.abs(slopes).max(axis=1)) < 1e-6
-        assert abs(g.sum()) < 1e-6
-
-
-@pytest.mark.parametrize("r", [0.05, 1.0])
-def test_collinear_columns_change_nothing_but_coefficients(data, r):
-    Z, y = data
-    plain = fair(r).fit(Z, y)
-    twice = np.column_stack([Z, Z[:, 2], Z[:, 0] - Z[:, 3]])
-    with pytest.warns(DataWarning, match=r"'x5', 'x6'"):
-        model = fair(r).fit(twice, y)
-    assert model.deviance_ == pytest.approx(plain.deviance_, rel=1e-8)
-    np.testing.assert_allclose(model.predict_proba(twice), plain.predict_proba(Z), atol=1e-7)
-    assert model.unfairness_ == pytest.approx(plain.unfairness_, abs=1e-8)
-
-
 @pytest.mark.parametrize("max_iter", [1, 3])
 def test_too_few_steps_are_said(two, max_iter):
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         model = fair(0.05, max_iter=max_iter).fit(*two)
     assert (model.status_, model.converged_) == ("not-converged", False)
     assert np.isfinite(model.coef_).all()
-
-
-def test_an_offset_is_one_number_per_row(three):
-    Z, y = three
-    with pytest.raises(ValueError, match="offset has 3 columns; pass one value per row of X"):
-        FairRidgeClassifier(sensitive=[0]).fit(Z, y, offset=np.zeros((len(y), 3)))

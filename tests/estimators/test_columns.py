@@ -38,40 +38,6 @@ def test_a_model_predicts_for_frames_of_another_library(workers, worker_columns,
     )
 
 
-def test_missing_extra_and_renamed_columns_are_errors_that_name_them(
-    fitted, workers, worker_columns, frame_of
-):
-    columns = {key: value for key, value in worker_columns.items() if key != "region"}
-    with pytest.raises(ValueError, match="has no column 'region'"):
-        fitted.predict(frame_of(columns))
-    with pytest.raises(ValueError, match="column 'wage', which was not there at fit"):
-        fitted.predict(frame_of(worker_columns | {"wage": workers.y}))
-    columns = {("Sex" if key == "sex" else key): value for key, value in worker_columns.items()}
-    with pytest.raises(ValueError, match=r"has no column 'sex'.*has column 'Sex'"):
-        fitted.predict(frame_of(columns))
-
-
-def test_a_column_that_changes_its_kind_is_an_error_that_names_it(fitted, worker_columns, frame_of):
-    n = len(worker_columns["age"])
-    with pytest.raises(ValueError, match="'hours' held numbers at fit"):
-        fitted.predict(frame_of(worker_columns | {"hours": ["10"] * n}))
-    with pytest.raises(ValueError, match="'region' held the levels 'east', 'north', 'west'"):
-        fitted.predict(frame_of(worker_columns | {"region": [1] * n}))
-
-
-def test_frames_and_arrays_after_one_another_are_read_by_position(numbers):
-    frame = pd.DataFrame(numbers.Z, columns=list("abcdef"))
-    model = FairRidgeRegressor(sensitive=["a"]).fit(frame, numbers.y)
-    with pytest.warns(UserWarning, match="does not have valid feature names") as record:
-        predicted = model.predict(numbers.Z)
-    assert len(record) == 1
-    np.testing.assert_allclose(predicted, model.predict(frame), rtol=1e-14)
-    other = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, numbers.y)
-    np.testing.assert_allclose(other.predict(frame), predicted, rtol=1e-12)
-    with pytest.raises(ValueError, match="X has 5 features, but FairRidgeRegressor is exp"):
-        other.predict(numbers.Z[:, :5])
-
-
 def test_numbered_columns_of_pandas_are_positions(numbers):
     model = FairRidgeRegressor(sensitive=[1, 0]).fit(pd.DataFrame(numbers.Z), numbers.y)
     expected = FairRidgeRegressor(sensitive=[1, 0]).fit(numbers.Z, numbers.y)
@@ -118,45 +84,6 @@ def test_rows_and_columns_must_be_there(fitted, workers, worker_columns, frame_o
             call()
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):
         FairRidgeRegressor(sensitive=[0]).fit(np.zeros((5, 0)), np.zeros(5))
-
-
-@pytest.mark.parametrize("argument", ["y", "sample_weight", "offset"])
-def test_vectors_of_a_wrong_length_are_an_error(numbers, argument):
-    given = {"y": numbers.y} | {argument: np.ones(79)}
-    model = FairRidgeRegressor(sensitive=[0])
-    with pytest.raises(ValueError, match=f"X has 80 rows but {argument} has 79"):
-        model.fit(numbers.Z, **given)
-    model.fit(numbers.Z, numbers.y)
-    with pytest.raises(ValueError, match=r"inconsistent numbers of samples.*79"):
-        model.score(numbers.Z, **given)
-
-
-def test_a_response_is_one_column(numbers):
-    model = FairRidgeRegressor(sensitive=[0])
-    for given, message in (
-        ({}, "requires y"),
-        ({"y": 1.0}, "y is a single value"),
-        ({"y": numbers.Z[:, :2]}, "1d array"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            model.fit(numbers.Z, **given)
-
-
-@pytest.mark.parametrize(
-    ("sensitive", "names"),
-    [
-        ("b", ["b"]),
-        (-1, ["d"]),
-        (("a", 3), ["a", "d"]),
-        (np.array(["d", "a"]), ["d", "a"]),
-        (pd.Index(["c"]), ["c"]),
-    ],
-)
-def test_sensitive_columns_are_named_in_any_way(numbers, sensitive, names):
-    frame = pd.DataFrame(numbers.Z[:, :4], columns=list("abcd"))
-    model = FairRidgeRegressor(sensitive=sensitive).fit(frame, numbers.y)
-    assert model.sensitive_names_.tolist() == names
-    assert model.predictor_names_.tolist() == [c for c in "abcd" if c not in names]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from fairridge import (
     compare,
     cross_validate,
 )
-from fairridge.engines import DeviceEngine, DeviceRows, MemoryEngine, device
-from fairridge.estimators._training import read_training
+from fairridge.engines import DeviceEngine, DeviceRows, device
 from fairridge.fairness import StatisticalParity
 from fairridge.families import NegativeBinomial
 from fairridge.search import sample, setup
@@ -223,35 +222,6 @@ def test_collinear_columns_go_back_to_the_rows(library, rows):
     compared(FairRidgeRegressor(predictor_penalty=1e-9), library, Z, eta)
 
 
-@pytest.mark.parametrize("model", [FairRidgeRegressor(), FairRidgeClassifier()])
-def test_of_many_columns_half_of_a_symmetric_product_suffices(library, rows, model):
-    (Z, eta), rng = rows, np.random.default_rng(1)
-    more = rng.normal(size=(len(Z), 90)) + 0.2 * Z[:, :1]
-    y = eta + more[:, 3] - more[:, 80] + 3.0 * rng.logistic(size=len(Z))
-    y = y if isinstance(model, FairRidgeRegressor) else y > 0.0
-    compared(model, library, np.column_stack([Z, more]), y)
-
-
-def test_levels_that_decide_the_response_are_isolated(library, rows):
-    (Z, eta), rng = rows, np.random.default_rng(1)
-    y = (eta + rng.logistic(size=len(eta)) > 0).astype(float)
-    level = np.zeros(len(y))
-    level[np.flatnonzero(y)[:4]] = 1.0
-    here, there = compared(FairRidgeClassifier(), library, np.column_stack([Z, level]), y)
-    assert there.isolated_ == here.isolated_ == {"x6[1]": 4}
-
-
-def test_rows_are_not_gathered(library, rows):
-    Z, eta = rows
-    model = FairRidgeRegressor(sensitive=[1, 2])
-    training = read_training(model, library.asarray(Z), library.asarray(eta), None, None, None)
-    assert isinstance(training.engine, DeviceEngine)
-    assert training.engine.rows.arrays[0] is not None
-    for ask in ("response", "weights", "offset"):
-        with pytest.raises(ValueError, match="on another device"):
-            getattr(training.engine, ask)
-
-
 @pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
 def test_no_rows_come_to_main_memory_for_a_fit(library, rows, monkeypatch, definition):
     def refuse(*_):
@@ -264,16 +234,6 @@ def test_no_rows_come_to_main_memory_for_a_fit(library, rows, monkeypatch, defin
     model = FairRidgeClassifier(0.02, sensitive=[1, 2], definition=definition)
     model.fit(library.asarray(Z), y)
     assert set(model.dependence_) == {"share_of_eta", "share_of_means"}
-
-
-def test_without_dispatch_arrays_in_main_memory_become_those_of_numpy(rows):
-    """As in scikit-learn."""
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    Z, eta = rows
-    Z, y = torch.asarray(Z), torch.asarray(eta)
-    model = FairRidgeRegressor(sensitive=[1, 2])
-    assert isinstance(read_training(model, Z, y, None, None, None).engine, MemoryEngine)
-    assert isinstance(model.fit(Z, y).predict(Z), np.ndarray)
 
 
 def test_torch_records_nothing_of_a_fit(rows):
@@ -325,7 +285,10 @@ def test_refusals_say_what_to_do(library, rows):
         fitted.predict(library.asarray(np.full((2, 6), np.nan)))
 
 
-def test_a_penalty_is_not_chosen_from_rows_on_a_device(library, rows):
-    Z, eta = (library.asarray(values) for values in rows)
-    with pytest.raises(ValueError, match="'cv' needs the rows in memory"):
-        FairRidgeRegressor(0.05, sensitive=[1, 2], predictor_penalty="cv").fit(Z, eta)
+def test_levels_that_decide_the_response_are_isolated(library, rows):
+    (Z, eta), rng = rows, np.random.default_rng(1)
+    y = (eta + rng.logistic(size=len(eta)) > 0).astype(float)
+    level = np.zeros(len(y))
+    level[np.flatnonzero(y)[:4]] = 1.0
+    here, there = compared(FairRidgeClassifier(), library, np.column_stack([Z, level]), y)
+    assert there.isolated_ == here.isolated_ == {"x6[1]": 4}

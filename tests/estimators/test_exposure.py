@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.model_selection import cross_val_score
 
 import fairridge
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
 from fairridge.exceptions import DataWarning
 from fairridge.families import Tweedie
 
@@ -76,31 +76,6 @@ def test_predictions_are_rates_or_counts(claims):
     np.testing.assert_array_equal(inferred.standard_errors, reference.standard_errors)
 
 
-def test_a_path_has_the_exposure(claims):
-    X, y, e, _ = claims
-    path = fair().path(X, y, exposure=e, unfairness=[0.0, 0.02])
-    np.testing.assert_allclose(path.at(0.02).coef_, fair().fit(X, y, exposure=e).coef_, rtol=1e-8)
-    with pytest.raises(ValueError, match="fitted with an exposure"):
-        path.at(0.02).score(X, y)
-
-
-@pytest.mark.parametrize(
-    ("model", "response"),
-    [
-        (FairRidgeRegressor(sensitive="s"), lambda y: y),
-        (FairRidgeRegressor(sensitive="s", family="quasi-binomial"), lambda y: y / y.max()),
-        (FairRidgeClassifier(sensitive="s", class_weight="balanced"), lambda y: y > 0),
-        (FairRidgeSurvival(sensitive="s"), lambda y: np.column_stack([y + 1.0, y % 2])),
-        (fairridge.KomiyamaRegressor(sensitive="s"), lambda y: y),
-    ],
-)
-def test_other_links_refuse_exposures(claims, model, response):
-    X, y, e, _ = claims
-    for call in (model.fit, getattr(model, "path", model.fit)):
-        with pytest.raises(ValueError, match="exposure is for families with the log link"):
-            call(X, response(y), exposure=e)
-
-
 @pytest.mark.parametrize(
     ("exposure", "problem"),
     [
@@ -163,32 +138,21 @@ def test_summaries_say_what_an_offset_is(claims):
     assert "Exposure" not in str(fair().fit(X, y).summary(details=True))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["frame", "parquet", pytest.param("dask", marks=pytest.mark.slow)])
-def test_sources_have_an_exposure(claims, tmp_path, kind):
+def test_sources_have_an_exposure(claims):
     X, y, e, w = claims
-    table = X.assign(y=y, years=e, w=w)
-    table.to_parquet(tmp_path / "claims.parquet")
     roles = {"response": "y", "sensitive": "s", "weight": "w", "exposure": "years"}
-    if kind == "dask":
-        dask = pytest.importorskip("dask.dataframe")
-        source = sources.dask(dask.from_pandas(table, npartitions=3), **roles)
-    elif kind == "frame":
-        source = sources.frame(table, **roles, batch_rows=97)
-    else:
-        source = sources.parquet(tmp_path / "claims.parquet", **roles)
+    source = sources.frame(X.assign(y=y, years=e, w=w), **roles, batch_rows=97)
     model = FairRidgeRegressor(0.02, family="poisson").fit(source)
     reference = fair().fit(X, y, sample_weight=w, exposure=e)
     np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-8)
     with pytest.raises(ValueError, match="fitted with an exposure"):
         model.score(X, y)
     # A source without a column of exposures is one of rates.
-    if kind == "frame":
-        counts, rates = (
-            model.predict(each)["prediction"] for each in (source, sources.frame(X, sensitive="s"))
-        )
-        np.testing.assert_allclose(counts, reference.predict(X, exposure=e), rtol=1e-8)
-        np.testing.assert_allclose(rates, reference.predict(X), rtol=1e-8)
+    counts, rates = (
+        model.predict(each)["prediction"] for each in (source, sources.frame(X, sensitive="s"))
+    )
+    np.testing.assert_allclose(counts, reference.predict(X, exposure=e), rtol=1e-8)
+    np.testing.assert_allclose(rates, reference.predict(X), rtol=1e-8)
 
 
 def test_sources_refuse_exposures_that_mean_nothing(claims):

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-import fairridge
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, report
 from fairridge.exceptions import DataWarning
 from tests import zoo
 from tests.zoo import LateModule, pairwise
@@ -196,22 +195,6 @@ def test_levels_that_decide_once_others_are_gone():
     np.testing.assert_allclose(ours[kept], other.predict_proba(frame[kept])[:, 1], rtol=1e-10)
 
 
-def test_a_number_that_only_looks_like_a_level_stays():
-    """Mean and variance of 0/1, and a third value."""
-    frame, eta, rare = make("z")
-    frame["number"] = np.where(rare, 2.0, np.where(np.arange(N) % 2, 1.0, 0.0))
-    n1, n2 = (frame["number"] == 1.0).sum(), RARE
-    # x solves: the mean of squares is the mean.
-    frame["number"] = frame["number"].where(frame["number"] != 1.0, 1.0)
-    root = (1.0 + np.sqrt(1.0 - 4.0 * 2.0 * n2 / n1)) / 2.0
-    frame.loc[frame["number"] == 1.0, "number"] = root
-    numbers = frame["number"].to_numpy()
-    assert np.mean(numbers**2) == pytest.approx(numbers.mean(), rel=1e-12)
-    y = respond("binomial", eta, rare)
-    model = FairRidgeClassifier(0.05, sensitive="s").fit(frame, y)
-    assert model.isolated_ == {"job[z]": RARE}
-
-
 # -------------------------------------------------------------- other choices
 
 
@@ -232,6 +215,9 @@ def test_a_bound_that_levels_void_is_separated(reason):
     assert "job[z]" in str(found[0].message)
     assert (model.status_, model.converged_, model.isolated_) == ("separated", False, {})
     assert "separated" in str(model.summary(details=True))
+    if reason == "asked":
+        page = report(model, frame, y, cv=0, bootstrap=0).html
+        assert "void: levels decide the response" in page
 
 
 # ------------------------------------------------------------- what it touches
@@ -272,39 +258,6 @@ def test_levels_that_all_have_one_outcome_are_refused_if_asked_for():
         model.set_params(separation="drop").fit(frame, y)
 
 
-def test_offsets_are_part_of_the_expected_events():
-    frame, eta, rare = make("z")
-    y, exposure = respond("poisson", eta, rare), np.linspace(0.5, 2.0, N)
-    model = FairRidgeRegressor(0.05, sensitive="s", family="poisson")
-    model.fit(frame, y, offset=np.log(exposure))
-    expected = model.predict(frame, offset=np.log(exposure))
-    assert expected[rare].sum() == pytest.approx(0.5, rel=1e-10)
-
-
-def test_training_sets_of_cross_validation_isolate_their_own():
-    frame, eta, rare = make("z")
-    y = respond("binomial", eta, rare)
-    found = fairridge.cross_validate(
-        FairRidgeClassifier(sensitive="s"),
-        frame,
-        y,
-        unfairness=[0.05, 1.0],
-        cv=3,
-        n_jobs=1,
-        random_state=0,
-    )
-    assert {record["status"] for record in found.records} <= {"converged", "inactive"}
-    train = np.arange(N) % 2 == 0
-    folds = [(np.flatnonzero(train), np.flatnonzero(~train))]
-    model = FairRidgeClassifier(0.05, sensitive="s")
-    found = fairridge.cross_validate(model, frame, y, unfairness=[0.05], folds=folds)
-    model.fit(frame[train], y[train])
-    assert found.records[0]["train_loss"] == pytest.approx(model.deviance_ / train.sum(), rel=1e-9)
-    proba = model.predict_proba(frame[~train])
-    loss = -2.0 * np.log(proba[np.arange(len(proba)), y[~train]]).mean()
-    assert found.records[0]["loss"] == pytest.approx(loss, rel=1e-7)
-
-
 @pytest.mark.filterwarnings("ignore:level")
 @pytest.mark.parametrize(
     ("family", "definition"),
@@ -334,3 +287,12 @@ def test_totals_hold_with_isolated_levels(family, definition):
         found = model.predict_proba(frame)
         np.testing.assert_allclose(found.sum(axis=0), np.bincount(y), rtol=1e-10)
         assert found[:6, 0].mean() == pytest.approx(6.5 / 7.0, rel=1e-9)
+
+
+def test_offsets_are_part_of_the_expected_events():
+    frame, eta, rare = make("z")
+    y, exposure = respond("poisson", eta, rare), np.linspace(0.5, 2.0, N)
+    model = FairRidgeRegressor(0.05, sensitive="s", family="poisson")
+    model.fit(frame, y, offset=np.log(exposure))
+    expected = model.predict(frame, offset=np.log(exposure))
+    assert expected[rare].sum() == pytest.approx(0.5, rel=1e-10)

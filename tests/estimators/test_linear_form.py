@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.inspection import partial_dependence, permutation_importance
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
@@ -50,32 +48,6 @@ def test_shapes_are_those_of_scikit_learn(model):
         return
     rows = 1 if len(model.classes_) == 2 else len(model.classes_)
     assert (model.coef_.shape, model.intercept_.shape) == ((rows, 4), (rows,))
-
-
-def test_partial_dependence_is_a_line_with_the_coefficient_as_slope():
-    estimator, y = RESPONSES["regression"]
-    model = estimator.fit(Z, y)
-    for k in range(4):
-        found = partial_dependence(model, Z, [k], kind="average", method="brute")
-        slopes = np.diff(found["average"][0]) / np.diff(found["grid_values"][0])
-        np.testing.assert_allclose(slopes, model.coef_[k], rtol=1e-8)
-
-
-def test_permutation_importance_is_that_of_the_linear_score():
-    estimator, y = RESPONSES["regression"]
-    model = estimator.fit(Z, y)
-
-    class ByHand(RegressorMixin, BaseEstimator):
-        def fit(self, X, y):
-            return self
-
-        def predict(self, X):
-            return X @ model.coef_ + model.intercept_
-
-    options = {"n_repeats": 3, "random_state": 0, "scoring": "neg_mean_squared_error"}
-    ours = permutation_importance(model, Z, y, **options)
-    theirs = permutation_importance(ByHand(), Z, y, **options)
-    np.testing.assert_allclose(ours.importances, theirs.importances, rtol=1e-9)
 
 
 def test_explanations_of_shap_add_up_to_predictions():

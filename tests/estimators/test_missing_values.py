@@ -118,45 +118,6 @@ def test_any_missing_value_of_pandas_is_found(column):
         FairRidgeRegressor(sensitive="s").fit(frame, Y)
 
 
-@pytest.mark.parametrize("position", [0, 1])
-def test_missing_values_in_an_object_array_are_found(position):
-    Z = np.array([["a", 1.0], ["b", 2.0]] * (N // 2), dtype=object)
-    Z[4, position] = None
-    with pytest.raises(ValueError, match=f"'x{position}' has 1 missing value"):
-        FairRidgeRegressor(sensitive=[0]).fit(Z, Y)
-
-
-GAPS = {
-    "list": (lambda y: [None, *y[1:]], "contains NaN or missing values"),
-    "pandas": (lambda y: pd.Series([pd.NA, *y[1:]], dtype="Float64"), "contains NaN or missing"),
-    "polars": (lambda y: pl.Series([None, *y[1:]]), "contains NaN or missing values"),
-    "masked": (lambda y: np.ma.array(y, mask=np.arange(len(y)) == 0), "contains NaN or missing"),
-    "infinity": (lambda y: np.r_[np.inf, y[1:]], "contains infinity"),
-}
-
-
-@pytest.mark.parametrize("kind", GAPS)
-@pytest.mark.parametrize("argument", ["y", "offset", "sample_weight"])
-def test_no_number_in_a_vector_is_an_error_that_names_it(numbers, kind, argument):
-    make, message = GAPS[kind]
-    given = {"y": numbers.y} | {argument: make(np.ones(80))}
-    with pytest.raises(ValueError, match=f"{argument} {message}"):
-        FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, **given)
-
-
-@pytest.mark.parametrize("y", [["a"] * 80, np.zeros(80, dtype="M8[D]")], ids=["text", "dates"])
-def test_a_response_that_is_no_number_is_an_error(numbers, y):
-    with pytest.raises(ValueError, match=r"y holds text|y must hold numbers"):
-        FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, y)
-
-
-def test_numbers_too_large_to_square_are_an_error_that_names_the_column(numbers):
-    Z = numbers.Z.copy()
-    Z[:, 3] *= 1e200
-    with pytest.raises(ValueError, match="'x3' holds numbers too large"):
-        FairRidgeRegressor(sensitive=[0]).fit(Z, numbers.y)
-
-
 def test_predictions_that_overflow_are_an_error(numbers):
     model = FairRidgeRegressor(sensitive=[0]).fit(numbers.Z, 1e10 * numbers.y)
     with pytest.raises(ValueError, match="overflow"):

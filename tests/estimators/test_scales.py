@@ -20,8 +20,6 @@ from fairridge import (
     sources,
 )
 from fairridge.fairness import Combined
-from fairridge.peers.komiyama.problem import Block, place_of
-from fairridge.solvers import Spectrum
 
 N = 120
 RNG = np.random.default_rng(6)
@@ -266,14 +264,3 @@ def test_coefficients_shrink_with_the_root_of_the_bound(name):
     np.testing.assert_allclose(
         path.lambda_[:2], path.lambda_[2] * np.array([1e135, 1e35]), rtol=1e-9
     )
-
-
-def test_no_multiplier_of_a_closed_form_is_negative():
-    rng = np.random.default_rng(0)
-    one = Spectrum(np.ones(1), np.ones((1, 1)), np.ones(1), ())
-    for _ in range(1000):
-        a, b = rng.uniform(0.1, 3.0, 2)
-        r = a**2 / (a**2 + b**2) * (1.0 + rng.integers(-8, 9) * 2.0**-53)
-        for penalty in (0.0, 1e-9):
-            place = place_of(a, Block(one, np.array([b])), penalty, r, 1e-12)
-            assert place.multiplier >= 0.0

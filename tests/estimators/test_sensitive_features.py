@@ -79,24 +79,6 @@ def test_one_attribute_comes_in_any_container(workers, kind):
     )
 
 
-def test_the_frames_may_come_from_two_libraries(workers, beside, parts):
-    columns = {name: v for name, v in workers.columns.items() if name not in workers.sensitive}
-    X = pl.DataFrame(columns).with_columns(pl.col("rank").cast(pl.Enum(["low", "mid", "high"])))
-    S = pd.DataFrame({name: workers.columns[name] for name in workers.sensitive})
-    model = FairRidgeRegressor().fit(X, workers.y, sensitive_features=S)
-    np.testing.assert_allclose(model.coef_, beside.coef_, rtol=1e-12)
-
-
-def test_columns_of_sensitive_features_may_be_in_any_order(workers, parts, beside, frame_of):
-    X, S = parts
-    turned = frame_of({name: workers.columns[name] for name in reversed(workers.sensitive)})
-    np.testing.assert_allclose(
-        beside.predict(X, sensitive_features=turned),
-        beside.predict(X, sensitive_features=S),
-        rtol=1e-12,
-    )
-
-
 def test_exactly_one_way_is_taken(numbers):
     neither, both = FairRidgeRegressor(), FairRidgeRegressor(sensitive=[0])
     for verb in ("fit", "path"):

@@ -3,12 +3,10 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from fairridge import cross_validate
 from fairridge.exceptions import BoundWarning, DataWarning
 from tests import zoo
 from tests.estimators.held import RIDGE, held_cox, held_glm, standardized
@@ -113,60 +111,7 @@ def test_an_attribute_that_separates_is_held_too(family):
     assert 5.0 < np.abs(model.alpha_).max() < 50.0
 
 
-@pytest.mark.parametrize(
-    ("share", "blind", "definition"),
-    pairwise([0.005, 0.5], [False, True], ["statistical-parity", "mean-parity"]),
-)
-def test_a_column_that_is_the_outcome(share, blind, definition):
-    """However rare it is."""
-    rng = np.random.default_rng(0)
-    S, x, y = rng.normal(size=(1500, 1)), rng.normal(size=1500), np.arange(1500) < share * 1500
-    X = np.column_stack([x, y])
-    model = quiet_fit(model_of("binomial", blind=blind, definition=definition), S, X, y)
-    assert model.status_ == "inactive"
-    expected, deviance = held_glm(
-        "binomial", standardized(X) if blind else standardized(S, X), y.astype(float)
-    )
-    given = {} if blind else {"sensitive_features": S}
-    np.testing.assert_allclose(model.predict_proba(X, **given)[:, 1], expected, atol=1e-9)
-    assert model.deviance_ == pytest.approx(deviance, rel=1e-4)
-
-
 # ------------------------------------------------------------ what changes nothing
-
-
-@pytest.mark.parametrize("family", ["multinomial", "poisson", "cox"])
-def test_units_do_not_matter_without_a_bound(family):
-    S, X, level = columns()
-    y = respond(family, S, X, level)
-    model = quiet_fit(model_of(family), S, X, y)
-    for other in (
-        quiet_fit(model_of(family, standardize=False), S, X, y),
-        quiet_fit(model_of(family), 100.0 * S + 7.0, X, y),
-    ):
-        assert other.deviance_ == pytest.approx(model.deviance_, rel=1e-10)
-        np.testing.assert_allclose(other.beta_, model.beta_, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("family", "definition", "r"),
-    pairwise(
-        ["binomial", "multinomial", "poisson"], ["statistical-parity", "mean-parity"], [1.0, 0.3]
-    ),
-)
-def test_ten_times_the_weight_is_the_same_model(family, definition, r):
-    S, X, level = columns()
-    y = respond(family, S, X, level)
-    weight = np.random.default_rng(1).integers(1, 4, N).astype(float)
-    model = model_of(family, r, definition=definition)
-    one, ten = (
-        quiet_fit(model_of(family, r, definition=definition), S, X, y, sample_weight=unit * weight)
-        for unit in (1.0, 10.0)
-    )
-    np.testing.assert_allclose(ten.coef_, one.coef_, rtol=1e-5, atol=1e-8)
-    assert ten.deviance_ == pytest.approx(10.0 * one.deviance_, rel=1e-9)
-    repeated = [np.repeat(part, weight.astype(int), axis=0) for part in (S, X, y)]
-    np.testing.assert_allclose(quiet_fit(model, *repeated).coef_, one.coef_, rtol=1e-5, atol=1e-8)
 
 
 # ------------------------------------------------------------------------ bounds
@@ -240,33 +185,12 @@ def test_a_bound_that_predictions_of_other_rows_escape_is_said():
         warnings.simplefilter("error")
         held = model_of("binomial", 0.02, predictor_penalty=5.0).fit(X, y, sensitive_features=S)
     assert held.status_ == "converged"
+    nearly = model_of("binomial", 0.02, predictor_penalty=1e-4)
+    with pytest.warns(DataWarning, match="'x1' separate .* are extreme.*a larger predictor_pen"):
+        nearly.fit(X, y, sensitive_features=S)
 
 
 # -------------------------------------------------------------------- other rows
-
-
-def frame_of(S, X, level):
-    job = np.where(level, "c", np.where(np.arange(N) % 3 == 0, "b", "a"))
-    return pd.DataFrame({"s": S[:, 0], "x": X[:, 0], "job": job})
-
-
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-@pytest.mark.parametrize(
-    ("definition", "separation"),
-    [("statistical-parity", "warn"), ("individual", "isolate"), ("mean-parity", "warn")],
-)
-def test_folds_may_be_separated_where_all_rows_are_not(definition, separation):
-    S, X, level = columns()
-    frame, y = frame_of(S, X, level), respond("binomial", S, X, level)
-    y[np.flatnonzero(level)[0]] = 1.0  # without this row, the level has no event
-    model = zoo.model_of("binomial", sensitive="s", separation=separation, definition=definition)
-    found = cross_validate(
-        model, frame, y, unfairness=[0.0, 0.05, 1.0], cv=5, random_state=0
-    ).to_frame()
-    assert len(found) == 15
-    assert set(found["status"]) <= {"inactive", "converged", "separated"}
-    assert (found["train_achieved"] <= found["unfairness"] + 1e-8).all()
-    assert np.isfinite(found["loss"]).all()
 
 
 # ------------------------------------------------------------- not quite separated
@@ -290,17 +214,3 @@ def test_one_event_in_a_level_is_enough(family):
     path = quietly(model_of(family).path, X, y, sensitive_features=S, unfairness=bounds)
     np.testing.assert_allclose(path.achieved[:2], bounds[:2], atol=1e-9)
     assert path.deviance[-1] == pytest.approx(theirs.deviance, rel=1e-12)
-
-
-@pytest.mark.parametrize("overlap", [2, 6])
-def test_classes_that_barely_overlap_have_no_ridge(overlap):
-    rng = np.random.default_rng(9)
-    S, x = rng.normal(size=(200, 1)), np.sort(rng.normal(size=200))
-    y = (np.arange(200) >= 100).astype(float)
-    y[100 - overlap : 100], y[100 : 100 + overlap] = 1.0, 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = model_of("binomial").fit(x[:, None], y, sensitive_features=S)
-    D = np.column_stack([np.ones(200), S, x])
-    theirs = sm.Logit(y, D).fit(disp=0, tol=1e-14, maxiter=200, method="newton")
-    np.testing.assert_allclose(np.ravel(model.coef_), theirs.params[1:], rtol=1e-8)

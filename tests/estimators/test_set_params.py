@@ -139,16 +139,6 @@ def test_a_new_fit_has_the_new_parameters():
     assert not hasattr(clone(model), "_settings")
 
 
-def test_a_loaded_model_keeps_its_fit_too(tmp_path):
-    fairridge.save(fitted().set_params(unfairness=0.9), tmp_path / "model.json")
-    model = fairridge.load(tmp_path / "model.json")
-    assert model.unfairness == 0.05
-    summary = str(model.summary(details=True))
-    assert str(model.set_params(unfairness=0.9, blind=True).summary(details=True)) == summary
-    assert Monitor(model).unfairness == 0.05
-    np.testing.assert_array_equal(model.predict(FRAME), fitted().predict(FRAME))
-
-
 def test_rows_to_predict_are_read_as_the_model_says_now(tmp_path):
     """`unknown` is about these rows, not about the fit."""
     model, other = fitted(min_frequency=1), FRAME.assign(sex="d")

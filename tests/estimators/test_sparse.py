@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.preprocessing import StandardScaler
 
 from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
-    cross_validate,
 )
 from fairridge.engines import memory
 from fairridge.exceptions import DataWarning
@@ -159,29 +157,6 @@ def test_definitions_see_the_same(many, rows, family, definition):
     assert_same(*both(model, rows, getattr(rows, family)), rtol=1e-7)
 
 
-def test_many_columns_and_fewer_rows(many, rows):
-    few = SimpleNamespace(X=rows.X[:30], dense=rows.dense[:30], S=rows.S[:30])
-    assert_same(*both(model_of("binomial", predictor_penalty=1.0), few, rows.binomial[:30]))
-
-
-@pytest.mark.parametrize("family", ["gaussian", slow("binomial")])
-def test_cross_validation(many, rows, family):
-    model, options = model_of(family, predictor_penalty=2.0), {"cv": 3, "random_state": 0}
-    found, wanted = (
-        cross_validate(
-            model,
-            X,
-            getattr(rows, family),
-            sensitive_features=rows.S,
-            unfairness=[0.02, 0.3],
-            **options,
-        ).to_frame()
-        for X in (rows.X, rows.dense)
-    )
-    for name in ("loss", "achieved", "train_loss", "train_achieved"):
-        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-7, atol=1e-9)
-
-
 def test_what_is_negligible_is_not_dropped(many, rows):
     """A column that S explains but for a millionth is a column all the same."""
     X = rows.dense.copy()
@@ -273,13 +248,3 @@ def test_standard_errors_of_many_columns_are_refused(many, rows):
         model.inference(rows.X, rows.gaussian, sensitive_features=rows.S)
     with pytest.raises(ValueError, match="return_std is for models of few sparse columns"):
         model.predict(rows.X, sensitive_features=rows.S, return_std=True)
-
-
-def test_columns_that_must_be_dense(rows):
-    with pytest.raises(ValueError, match="missing='level' needs dense columns"):
-        FairRidgeRegressor(missing="level").fit(rows.X, rows.gaussian, sensitive_features=rows.S)
-    model = FairRidgeRegressor(predictor_map=StandardScaler())
-    with pytest.raises(ValueError, match="predictor_map needs dense columns"):
-        model.fit(rows.X, rows.gaussian, sensitive_features=rows.S)
-    with pytest.raises(TypeError, match="Sparse data was passed for sensitive_features"):
-        FairRidgeRegressor().fit(rows.X, rows.gaussian, sensitive_features=rows.X[:, :1])

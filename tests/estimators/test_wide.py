@@ -7,16 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fairridge import (
-    FairRidgeClassifier,
-    FairRidgeRegressor,
-    cross_validate,
-)
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.engines import columns as column_module
 from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
-from fairridge.families import NegativeBinomial
 from fairridge.models.spaces import plain_space
 from fairridge.search import ModelSettings
 from fairridge.search.gaussian import GaussianProblem, RidgeOnSensitive
@@ -102,17 +97,6 @@ def test_features_give_the_model_of_the_columns(wide, family, penalty, standardi
     assert_same(model, *in_columns(model, wide.X, y, wide.S, weight))
 
 
-@pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
-def test_a_dispersion_is_estimated_in_features(wide, definition):
-    counts = np.random.default_rng(0).poisson((1.0 + wide.poisson) * np.tile([0.1, 9.0], N // 2))
-    model = model_of(NegativeBinomial(), predictor_penalty=500.0, definition=definition)
-    model.fit(wide.X, counts, sensitive_features=wide.S)
-    columns = model_of(NegativeBinomial(), predictor_penalty=500.0)
-    problem, _ = in_columns(columns, wide.X, counts, wide.S)
-    assert problem.family.dispersion > 0.1
-    assert model.family_.dispersion == pytest.approx(problem.family.dispersion, rel=1e-6)
-
-
 def seen(fit):
     """A definition that looks at columns and coefficients."""
     assert fit.U.shape == (N, P)
@@ -154,42 +138,6 @@ def test_without_a_penalty_the_shortest_coefficients_are_used(wide, family):
         with pytest.warns(DataWarning):
             free.fit(wide.X, y, sensitive_features=wide.S)
         np.testing.assert_allclose(free.predict(wide.X, sensitive_features=wide.S), y, atol=1e-8)
-
-
-@pytest.mark.parametrize("definition", ["statistical-parity", MaximalCorrelation()])
-@pytest.mark.parametrize("family", ["gaussian", "binomial"])
-def test_cross_validation_fits_each_training_set(wide, family, definition):
-    y, S = getattr(wide, family), wide.S
-    model = model_of(family, definition=definition, predictor_penalty=0.7)
-    train, test = np.arange(0, N, 2), np.arange(1, N, 2)
-    found = cross_validate(
-        model, wide.X, y, sensitive_features=S, unfairness=[0.05], folds=[(train, test)]
-    )
-    record = found.records[0]
-    model.fit(wide.X[train], y[train], sensitive_features=S[train])
-    eta = model._linear_predictor(wide.X[test], S[test], None)
-    if family == "gaussian":
-        assert record["rmse"] == pytest.approx(np.sqrt(np.mean((y[test] - eta) ** 2)), rel=1e-8)
-    else:
-        assert record["accuracy"] == pytest.approx(np.mean((eta > 0) == y[test]))
-    assert record["lambda_"] == pytest.approx(model.lambda_, rel=1e-5)
-    if definition != "statistical-parity":
-        worst = max(abs(np.corrcoef(S[test, k], eta)[0, 1]) for k in range(2))
-        assert record["achieved"] == pytest.approx(worst, rel=1e-6)
-
-
-def test_separated_columns_are_named_as_columns(wide):
-    X = wide.X.copy()
-    X[:, 5] = 20.0 * (wide.binomial - 0.5) + 0.1 * X[:, 5]
-    X[:, 6:] *= 1e-3
-    model = FairRidgeClassifier(1.0, standardize=False)
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        model.fit(X, wide.binomial, sensitive_features=wide.S)
-    (message,) = [str(w.message) for w in record if "separate the responses" in str(w.message)]
-    assert "'x5'" in message
-    assert "'x7'" not in message
-    assert "'f" not in message
 
 
 @pytest.mark.parametrize(
@@ -239,3 +187,17 @@ def test_predictors_in_small_units_count(wide):
     model = FairRidgeRegressor(1.0, standardize=False)
     model.fit(X, wide.gaussian, sensitive_features=wide.S)
     assert model.explained_deviance_ == pytest.approx(1.0, abs=1e-9)
+
+
+def test_separated_columns_are_named_as_columns(wide):
+    X = wide.X.copy()
+    X[:, 5] = 20.0 * (wide.binomial - 0.5) + 0.1 * X[:, 5]
+    X[:, 6:] *= 1e-3
+    model = FairRidgeClassifier(1.0, standardize=False)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        model.fit(X, wide.binomial, sensitive_features=wide.S)
+    (message,) = [str(w.message) for w in record if "separate the responses" in str(w.message)]
+    assert "'x5'" in message
+    assert "'x7'" not in message
+    assert "'f" not in message
