@@ -51,15 +51,6 @@ def test_numeric_types_do_not_matter(dtype, largest):
     np.testing.assert_allclose(model.predict(Z.astype(dtype)), expected.predict(Z), rtol=1e-12)
 
 
-def test_single_precision_is_computed_in_double(numbers):
-    Z = numbers.Z.astype(np.float32)
-    model = FairRidgeRegressor(sensitive=[0, 1]).fit(Z, numbers.y)
-    expected = FairRidgeRegressor(sensitive=[0, 1]).fit(Z.astype(np.float64), numbers.y)
-    np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
-    assert model.predict(Z).dtype == np.float64
-    np.testing.assert_allclose(model.predict(Z), expected.predict(Z.astype(float)), rtol=1e-14)
-
-
 @pytest.mark.parametrize(
     "dtype",
     [
@@ -102,33 +93,6 @@ def test_memory_layout_does_not_matter(numbers, layout):
     expected = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
     np.testing.assert_allclose(coefficients(model), coefficients(expected), rtol=1e-12)
     np.testing.assert_allclose(model.predict(Z), expected.predict(numbers.Z), rtol=1e-12)
-
-
-FRAME_LAYOUTS = {
-    "row by row": lambda Z, names: pd.DataFrame(np.ascontiguousarray(Z), columns=names),
-    "column by column": lambda Z, names: pd.DataFrame(np.asfortranarray(Z), columns=names),
-    "own arrays": lambda Z, names: pd.DataFrame(dict(zip(names, Z.T.copy(), strict=True))),
-    "every other row": lambda Z, names: pd.DataFrame(np.repeat(Z, 2, 0), columns=names).iloc[::2],
-    "columns shuffled": lambda Z, names: pd.DataFrame(Z, columns=names)[
-        [names[k] for k in (3, 0, 5, 1, 4, 2)]
-    ],
-    "one column twice": lambda Z, names: pd.DataFrame(Z, columns=names).assign(c5=lambda f: f.c4),
-    "mixed types": lambda Z, names: pd.DataFrame(Z, columns=names).astype({"c2": np.float32}),
-}
-
-
-@pytest.mark.parametrize("layout", FRAME_LAYOUTS)
-def test_memory_layout_of_frames_does_not_matter(numbers, layout):
-    names = [f"c{k}" for k in range(6)]
-    plain = pd.DataFrame(numbers.Z, columns=names)
-    model = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(plain, numbers.y)
-    frame = FRAME_LAYOUTS[layout](numbers.Z, names)
-    by_hand = frame[names].to_numpy(np.float64) @ model.coef_ + model.intercept_
-    np.testing.assert_allclose(model.predict(frame), by_hand, rtol=1e-12)
-    if layout != "one column twice":
-        there = FairRidgeRegressor(sensitive=["c0", "c1"]).fit(frame, numbers.y)
-        tolerance = 1e-6 if layout == "mixed types" else 1e-11
-        np.testing.assert_allclose(there.predict(plain), model.predict(plain), rtol=tolerance)
 
 
 def test_arrays_are_not_modified_and_may_be_read_only(numbers):

@@ -46,17 +46,6 @@ def test_both_ways_give_the_same_model_and_path(workers, worker_columns, frame_o
     )
 
 
-def test_both_ways_give_the_same_model_of_arrays(numbers):
-    inside = FairRidgeRegressor(sensitive=[0, 1]).fit(numbers.Z, numbers.y)
-    beside = FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=numbers.S)
-    np.testing.assert_allclose(beside.coef_, inside.coef_, rtol=1e-12)
-    assert beside.n_features_in_ == 4
-    assert len(set(beside.coef_names_)) == len(beside.coef_names_) == 6
-    np.testing.assert_allclose(
-        beside.predict(numbers.X, sensitive_features=numbers.S), inside.predict(numbers.Z)
-    )
-
-
 ONE_ATTRIBUTE = {
     "list": list,
     "column": lambda values: np.asarray(values).reshape(-1, 1),
@@ -112,23 +101,6 @@ def test_tables_that_do_not_fit_together_are_errors_that_name_the_column(
         FairRidgeRegressor().fit(X, workers.y, sensitive_features=S[:89])
     with pytest.raises(ValueError, match=r"'(age|sex)' is both in X and in sensitive_features"):
         FairRidgeRegressor().fit(frame_of(worker_columns), workers.y, sensitive_features=S)
-
-
-def test_arrays_that_do_not_fit_together_are_errors(numbers):
-    model = FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=numbers.S)
-    with pytest.raises(ValueError, match=r"sensitive_features has 1 features, .* expecting 2"):
-        model.predict(numbers.X, sensitive_features=numbers.S[:, :1])
-    for shape in [(0, 1), (80, 0), (80, 2, 2), ()]:
-        with pytest.raises(ValueError, match="sensitive_features"):
-            FairRidgeRegressor().fit(numbers.X, numbers.y, sensitive_features=np.zeros(shape))
-    texts = []
-    for name in ("X", "sensitive_features"):
-        given = {"X": numbers.X.copy(), "sensitive_features": numbers.S.copy()}
-        given[name][3, 0] = np.nan
-        with pytest.raises(ValueError, match="has 1 missing value") as caught:
-            FairRidgeRegressor().fit(y=numbers.y, **given)
-        texts.append(str(caught.value))
-    assert texts[0] != texts[1]
 
 
 def test_an_unseen_level_of_sensitive_features_is_an_error_or_their_average(workers):
