@@ -181,7 +181,7 @@ def test_a_path_and_standard_errors(library, rows):
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("k", [0, 2, 3, 7, 9, 11, 12, 13, 14, 15, 16, 22])
+@pytest.mark.parametrize("k", [0, 3, 7, 9, 14, 15, 22])
 def test_inference_and_certificates_leave_rows_where_they_are(library, rows, k, monkeypatch):
     Z, eta = rows
     model, y = list(responses(eta, np.random.default_rng(k)))[k]

@@ -142,6 +142,7 @@ def test_a_path_equals_its_models(family, definition, seed):
         np.testing.assert_allclose(path.beta[k], model.beta_, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "definition", "options"),
     [
