@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax
-from sklearn.base import clone
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, cross_validate
+from fairridge import FairRidgeClassifier, FairRidgeSurvival
 from fairridge.datasets import load_adult
-from fairridge.fairness import MeanOdds, MeanOpportunity, MeanParity
+from fairridge.fairness import MeanOdds, MeanOpportunity
 from tests import zoo
 
 N = 400
@@ -58,7 +57,7 @@ LOG = {"poisson", "quasi-poisson", "gamma", "tweedie", "negative-binomial"}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("r", [0.1, 1e-4, 0.0])
+@pytest.mark.parametrize("r", [0.1, 0.0])
 def test_unfairness_is_the_users_own_r_squared(rows, family, r):
     Z, eta, offset = rows
     # A gaussian model is one of y − offset; of classes an offset cancels.
@@ -89,7 +88,7 @@ def test_other_links(rows, link):
         assert mu.sum() == pytest.approx(y.sum(), rel=1e-10)  # without a bound, too
 
 
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "gamma"])
+@pytest.mark.parametrize("family", ["multinomial", "poisson"])
 def test_zero_leaves_no_covariance(rows, family):
     Z, eta, _ = rows
     fitted = model(family, 0.0).fit(Z, responses(eta, 0.0)[family])
@@ -125,7 +124,7 @@ def test_mean_opportunity_adds_classes(rows):
 
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_means_of_one_row_do_not_vary(seed):
     rng = np.random.default_rng(seed)
     S, y = rng.normal(size=(5, 3)), np.arange(5) == 2
@@ -160,31 +159,6 @@ def test_S_explains_all_of_two_rows_or_nothing(r):
     assert fitted.deviance_ < -2.0 * np.sum(np.log(np.where(y, y.mean(), 1.0 - y.mean())))
 
 
-@pytest.mark.filterwarnings("ignore:.*room to spare:fairridge.exceptions.BoundWarning")
-@pytest.mark.parametrize("r", [0.0, 0.05, 0.5])
-def test_repeated_rows_are_explained_in_full_like_weighted_ones(r):
-    X, y, S = two_of_a_class()
-    model = FairRidgeClassifier(r, definition="mean-opportunity", predictor_penalty=2.0)
-    weighted = clone(model).fit(X, y, sensitive_features=S, sample_weight=np.full(12, 3.0))
-    thrice = [np.repeat(columns, 3, axis=0) for columns in (X, y, S)]
-    repeated = model.fit(*thrice[:2], sensitive_features=thrice[2])
-    assert repeated.status_ == ("jumped" if r else "converged")
-    assert repeated.unfairness_ == 0.0
-    np.testing.assert_allclose(repeated.coef_, weighted.coef_, rtol=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-@pytest.mark.parametrize("seed", [1, 2])
-def test_classes_of_one_row_meet_the_bound(seed):
-    rng = np.random.default_rng(seed)
-    S, y = rng.normal(size=(15, 1)), np.r_[np.zeros(13, int), 1, 2]
-    fitted = FairRidgeClassifier(0.0, definition="mean-opportunity", separation="warn")
-    fitted.fit(np.ones((15, 1)), y, sensitive_features=S)
-    assert fitted.converged_
-    assert fitted.unfairness_ == pytest.approx(0.0, abs=1e-12)
-    assert np.isfinite(fitted.coef_).all()
-
-
 def test_gaussian_models_have_the_radial_penalty(rows):
     Z, eta, _ = rows
     y = responses(eta, 0.0)["gaussian"]
@@ -195,17 +169,6 @@ def test_gaussian_models_have_the_radial_penalty(rows):
     )
     np.testing.assert_array_equal(ours.alpha, theirs.alpha)
     np.testing.assert_array_equal(ours.lambda_, theirs.lambda_)
-
-
-def test_one_binary_attribute_is_a_squared_correlation(rows):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["poisson"]
-    data = Z[:, [0, 2, 3, 4]]
-    fitted = FairRidgeRegressor(0.02, sensitive=[0], family="poisson", definition=MeanParity()).fit(
-        data, y
-    )
-    mu = fitted.predict(data)
-    assert abs(np.corrcoef(mu, data[:, 0])[0, 1] ** 2 - 0.02) <= 1e-10
 
 
 # ------------------------------------------------------------------- the best model
@@ -263,22 +226,6 @@ def test_no_model_with_as_little_explained_is_better(rows, r):
     assert abs(fitted.deviance_ - best) <= 1e-6
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("r", [0.3, 0.1])
-def test_no_model_with_as_little_explained_is_better_if_S_explains_much(seed, r):
-    rng = np.random.default_rng(seed)
-    S = rng.normal(size=(N, 2))
-    Z = np.hstack([S, S @ rng.normal(size=(2, 3)) + rng.normal(size=(N, 3))])
-    eta = Z @ rng.normal(size=5)
-    y = (rng.random(N) < expit(1.5 * eta / eta.std())).astype(int)
-    fitted, brute = model("binomial", r).fit(Z, y), Logistic(Z, y)
-    theta = np.append(fitted.intercept_, fitted.coef_)
-    limit = np.sum(brute.explained(theta) ** 2)
-    best = brute.best("ineq", lambda t: limit - np.sum(brute.explained(t) ** 2), theta)
-    assert fitted.deviance_ <= best * (1 + 1e-8)
-
-
 def test_no_model_with_the_same_share_is_much_better(rows):
     """A bound on the share alone can also be met by means that vary more: that gains little."""
     Z, eta, _ = rows
@@ -326,17 +273,6 @@ def excess(fitted, Z, y, weight=None, offset=None):
     return np.abs(weight @ mu / (weight @ observed) - 1.0).max()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("definition", ["mean-parity", "mean-opportunity", "mean-odds"])
-@pytest.mark.parametrize("family", ["binomial", "multinomial"])
-@pytest.mark.parametrize("r", [1.0, 0.02, 0.0])
-def test_classes_have_their_totals(rows, definition, family, r):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)[family]
-    assert excess(model(family, r, definition).fit(Z, y), Z, y) <= 1e-10
-
-
-LINKED = [("binomial", {"link": "probit"}), ("binomial", {"link": "cloglog", "blind": True})]
 WHATEVER = [
     {"blind": True},
     {"predictor_penalty": 20.0},
@@ -347,32 +283,24 @@ WHATEVER = [
 
 @pytest.mark.parametrize(
     ("family", "options"),
-    [*product(["poisson", "gamma", "binomial"], WHATEVER), *LINKED],
+    [
+        *product(["poisson", "binomial"], WHATEVER),
+        ("binomial", {"link": "cloglog", "blind": True}),
+        ("multinomial", {"definition": "mean-opportunity"}),
+        ("multinomial", {"definition": "mean-odds"}),
+    ],
     ids=str,
 )
 def test_totals_hold_whatever_the_model(rows, family, options):
     Z, eta, offset = rows
-    y = responses(eta, offset)[family]
+    offset = None if family == "multinomial" else offset  # of classes it cancels
+    y = responses(eta, 0.0 if offset is None else offset)[family]
     weight = np.random.default_rng(2).random(N)
-    for r in (1.0, 0.1, 0.01, 0.0):
+    for r in (1.0, 0.01, 0.0):
         fitted = model(family, r, **options).fit(Z, y, sample_weight=weight, offset=offset)
         assert excess(fitted, Z, y, weight, offset) <= 1e-10
         assert fitted.status_ in ("converged", "inactive")
         assert fitted.unfairness_ <= r + 1e-10
-
-
-def test_totals_of_attributes_and_paths(rows):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["poisson"]
-    data = pd.DataFrame(Z, columns=["g", "h", "a", "b", "c"])
-    each = FairRidgeRegressor(
-        {"g": 0.01, "h": 0.02}, sensitive=["g", "h"], family="poisson", definition="mean-parity"
-    ).fit(data, y)
-    assert each.unfairness_["g"] == pytest.approx(0.01, abs=1e-10)
-    assert excess(each, data, y) <= 1e-10
-    path = model("poisson", 0.0).path(Z, y, unfairness=[0.0, 0.01, 0.1, 0.3])
-    for r in path.unfairness:
-        assert excess(path.at(r), Z, y) <= 1e-10
 
 
 def test_weights_of_classes_count_in_totals(rows):
@@ -412,66 +340,7 @@ def test_odds_add_what_is_explained_among_all_classes(rows):
         assert abs(fitted.unfairness_ - 0.03) <= 1e-10
 
 
-def test_odds_of_numbers_are_refused(rows):
-    with pytest.raises(ValueError, match="definition='mean-odds' is about rows of one class"):
-        model("poisson", 0.1, "mean-odds").fit(rows[0], responses(rows[1], 0.0)["poisson"])
-
-
-# --------------------------------------------------------------------------- paths
-
-
-def test_a_path_equals_its_models(rows):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["binomial"]
-    bounds = [0.0, 0.01, 0.1, 0.2, 1.0]
-    path = model("binomial", 0.0).path(Z, y, unfairness=bounds)
-    for k, r in enumerate(bounds):
-        single = model("binomial", r).fit(Z, y)
-        np.testing.assert_allclose(path.alpha[k], single.alpha_, rtol=1e-8)
-        np.testing.assert_allclose(path.beta[k], single.beta_, rtol=1e-8)
-        assert path.status[k] == single.status_
-
-
-def test_deviance_falls_and_lambda_too_as_the_bound_loosens(rows):
-    Z, eta, _ = rows
-    path = model("poisson", 0.0).path(Z, responses(eta, 0.0)["poisson"])
-    assert len(path) == 101
-    assert (np.diff(path.achieved) >= -1e-12).all()
-    assert (np.diff(path.deviance) <= 1e-9 * path.deviance[0]).all()
-    assert (np.diff(path.lambda_[1:]) <= 0.0).all()
-    assert set(path.status) == {"converged", "inactive"}
-
-
 # ---------------------------------------------------------------------- properties
-
-
-@pytest.mark.parametrize("definition", ["mean-parity", "mean-opportunity"])
-def test_weights_are_repeated_rows(rows, definition):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["binomial"]
-    weight = np.random.default_rng(3).integers(1, 4, N)
-    weighted = model("binomial", 0.02, definition).fit(Z, y, sample_weight=weight)
-    repeated = model("binomial", 0.02, definition).fit(
-        np.repeat(Z, weight, axis=0), np.repeat(y, weight)
-    )
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
-    assert weighted.unfairness_ == pytest.approx(repeated.unfairness_, abs=1e-12)
-
-
-def test_units_change_nothing(rows):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["poisson"]
-    other = Z * [1.0, 1e4, 1e-3, 7.0, 1.0] + [0.0, 5e4, 1.0, 0.0, 3.0]
-    ours, theirs = (model("poisson", 0.02).fit(z, y) for z in (Z, other))
-    np.testing.assert_allclose(ours.predict(Z), theirs.predict(other), rtol=1e-8)
-    assert ours.lambda_ == pytest.approx(theirs.lambda_, rel=1e-7)
-
-
-def test_the_other_class_is_no_other_model(rows):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["binomial"]
-    ours, theirs = (model("binomial", 0.02).fit(Z, labels) for labels in (y, 1 - y))
-    np.testing.assert_allclose(ours.predict_proba(Z), theirs.predict_proba(Z)[:, ::-1], atol=1e-9)
 
 
 def test_means_of_any_size(rows):
@@ -572,34 +441,6 @@ def test_more_columns_than_rows():
     assert abs(np.corrcoef(mu, Z[:, 0])[0, 1] ** 2 - 0.03) <= 1e-9
 
 
-# ------------------------------------------------------------------------ other rows
-
-
-def test_cross_validation_measures_other_rows(rows):
-    Z, eta, _ = rows
-    y = np.where(responses(eta, 0.0)["binomial"], "yes", "no")
-    for definition in ("mean-parity", MeanOpportunity("no")):
-        found = cross_validate(
-            model("binomial", 0.1, definition), Z, y, unfairness=[0.0, 0.1], cv=4, random_state=0
-        ).to_frame()
-        train = found.groupby("unfairness")["train_achieved"].mean()
-        np.testing.assert_allclose(train, [0.0, 0.1], atol=1e-9)
-        held = found.groupby("unfairness")["achieved"].mean()
-        assert held[0.0] < held[0.1] < 0.3
-
-
-def test_r_squared_on_other_rows_is_adjusted(rows):
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["binomial"]
-    folds = [(np.arange(200), np.arange(200, N))]
-    found = cross_validate(model("binomial", 0.1), Z, y, unfairness=[0.1], folds=folds).to_frame()
-    fitted = model("binomial", 0.1).fit(Z[:200], y[:200])
-    mu = fitted.predict_proba(Z[200:])[:, 1:]
-    explained, total = r_squared(mu, Z[200:, :2])
-    adjusted = 1 - (1 - explained / total) * 199 / 197
-    assert found["achieved"][0] == pytest.approx(adjusted, abs=1e-8)
-
-
 # -------------------------------------------------------------------------- refusals
 
 
@@ -614,6 +455,8 @@ def test_refusals(rows):
         model("binomial", 0.1, penalty="radial").fit(Z, y)
     with pytest.raises(ValueError, match="rows of one class"):
         model("poisson", 0.1, "mean-opportunity").fit(Z, y)
+    with pytest.raises(ValueError, match="definition='mean-odds' is about rows of one class"):
+        model("poisson", 0.1, "mean-odds").fit(Z, y)
     with pytest.raises(ValueError, match="positive='maybe' is not a class of y: these are 0, 1"):
         model("binomial", 0.1, MeanOpportunity("maybe")).fit(Z, y)
 

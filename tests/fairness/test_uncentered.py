@@ -53,21 +53,20 @@ def test_the_share_is_exact_where_deviances_of_outcomes_overflow():
     assert model.unfairness_ == pytest.approx(expected, rel=1e-9)
 
 
-def problem(family, sign):
+def problem(family):
     rng = np.random.default_rng(0)
     s = rng.normal(size=200)
     x = rng.normal(size=200) + s
-    mean = np.exp(0.5 * x + sign * 3.0 * s)
+    mean = np.exp(0.5 * x - 3.0 * s)
     y = rng.poisson(mean).astype(float) if family == "poisson" else rng.gamma(4.0, mean / 4.0)
     if family == "tweedie":
         y[rng.random(200) < 0.3] = 0.0
     return s[:, None] + SHIFT, x[:, None], y
 
 
-@pytest.mark.parametrize("sign", [-1.0, 1.0])
 @pytest.mark.parametrize("family", POWERS)
-def test_the_share_is_exact_where_deviances_overflow(family, sign):
-    S, X, y = problem(family, sign)
+def test_the_share_is_exact_where_deviances_overflow(family):
+    S, X, y = problem(family)
     model = FairRidgeRegressor(
         1.0,
         family=Tweedie(POWERS[family]) if family == "tweedie" else family,
@@ -103,7 +102,7 @@ UNCENTERED = StatisticalParity(center=False)
 
 
 @pytest.mark.filterwarnings("ignore:column")
-@pytest.mark.parametrize("shift", [-50.0, 0.0, 3.0, 50.0])
+@pytest.mark.parametrize("shift", [0.0, 50.0])
 def test_the_share_is_exact_where_counts_are_separated(shift):
     S, X, y = separated(shift)
     with pytest.warns(DataWarning, match="separate the responses"):
@@ -121,7 +120,7 @@ def test_the_share_is_exact_where_counts_are_separated(shift):
 
 
 def test_nagelkerke_beyond_floating_point_is_an_error():
-    S, X, y = problem("poisson", -1.0)
+    S, X, y = problem("poisson")
     definition = StatisticalParity(center=False, measure="nagelkerke")
     with pytest.raises(ValueError, match=r"beyond floating point.*code S nearer to 0"):
         FairRidgeRegressor(0.2, family="poisson", definition=definition).fit(
