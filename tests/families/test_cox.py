@@ -80,18 +80,10 @@ def test_the_derivatives_are_those_of_statsmodels(tied, ties):
 def test_risk_sets_found_beforehand_change_nothing(tied, ties):
     y, eta, weight = tied
     family = Cox(ties)
-    for a, b in zip(
-        (
-            family.on(y).deviance_terms(y, eta, weight, 0).deviance,
-            *family.on(y).baseline_hazard(y, eta, weight),
-        ),
-        (
-            family.deviance_terms(y, eta, weight, 0).deviance,
-            *family.baseline_hazard(y, eta, weight),
-        ),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(a, b)
+    found = family.on(y).deviance_terms(y, eta, weight, 0).deviance
+    assert found == family.deviance_terms(y, eta, weight, 0).deviance
+    known = family.on(y).baseline_hazard(y, eta, weight)
+    np.testing.assert_array_equal(known, family.baseline_hazard(y, eta, weight))
 
 
 def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
@@ -115,16 +107,6 @@ def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
     assert weighted == pytest.approx(repeated, rel=1e-12)
 
 
-def test_without_ties_breslow_and_efron_agree():
-    rng = np.random.default_rng(11)
-    y = np.column_stack([rng.permutation(30) + 1.0, rng.random(30) < 0.6])
-    eta, weight = rng.normal(size=(30, 1)), rng.uniform(0.5, 2.0, 30)
-    a, b = (Cox(ties).deviance_terms(y, eta, weight, 2) for ties in ("breslow", "efron"))
-    assert a.deviance == pytest.approx(b.deviance, rel=1e-14)
-    np.testing.assert_allclose(a.gradient, b.gradient, rtol=1e-12)
-    np.testing.assert_allclose(a.coupling(np.eye(30)), b.coupling(np.eye(30)), atol=1e-14)
-
-
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
 def test_a_constant_in_the_predictor_changes_nothing(tied, ties):
     y, eta, weight = tied
@@ -146,11 +128,10 @@ def test_rows_censored_before_the_first_event_do_not_count(tied, ties):
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("spread", [400.0, 1000.0, 1e5])
-def test_far_predictors_give_the_limit_and_not_minus_infinity(ties, spread):
+def test_far_predictors_give_the_limit_and_not_minus_infinity(ties):
     # The earlier a row fails, the larger its risk: every factor of the likelihood tends to 1.
     y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
-    eta = -np.linspace(0.0, spread, 5)[:, None]
+    eta = -np.linspace(0.0, 1e5, 5)[:, None]
     sums = Cox(ties).deviance_terms(y, eta, np.ones(5), 2)
     assert sums.deviance == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(sums.gradient, 0.0, atol=1e-12)
@@ -174,7 +155,7 @@ def partial_likelihood_by_logs(ties, y, eta, weight):
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("spread", [10.0, 300.0, 3000.0])
+@pytest.mark.parametrize("spread", [10.0, 3000.0])
 def test_risks_may_differ_beyond_what_a_number_holds(tied, ties, spread):
     y, eta, weight = tied
     eta = spread * eta
@@ -185,15 +166,6 @@ def test_risks_may_differ_beyond_what_a_number_holds(tied, ties, spread):
     H = np.diag(sums.curvature[:, 0, 0]) - sums.coupling(np.eye(60))
     assert np.linalg.eigvalsh(H).min() > -1e-12
     np.testing.assert_allclose(H.sum(axis=0), 0.0, atol=1e-11)  # a constant changes nothing
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_far_predictors_in_the_wrong_order_give_a_large_deviance(ties):
-    y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
-    eta = np.linspace(0.0, 1000.0, 5)[:, None]
-    sums = Cox(ties).deviance_terms(y, eta, np.ones(5), 1)
-    assert sums.deviance == pytest.approx(2.0 * (1000.0 + 750.0 + 500.0 + 250.0), rel=1e-12)
-    np.testing.assert_allclose(sums.gradient[:, 0], [-2.0, -2.0, -2.0, -2.0, 8.0], atol=1e-10)
 
 
 class TestBaseline:
@@ -224,13 +196,6 @@ class TestBaseline:
         np.testing.assert_array_equal(times, [6, 7, 10, 13, 16, 22, 23])
         steps = [3 / 21, 1 / 17, 1 / 15, 1 / 12, 1 / 11, 1 / 7, 1 / 6]
         np.testing.assert_allclose(np.exp(hazard), np.cumsum(steps), rtol=1e-13)
-
-    def test_expected_events_equal_events(self, tied):
-        y, eta, weight = tied
-        times, hazard = Cox().baseline_hazard(y, eta, weight)
-        at = np.append(0.0, np.exp(hazard))[np.searchsorted(times, y[:, 0], side="right")]
-        expected = (weight * np.exp(eta[:, 0])) @ at
-        assert expected == pytest.approx(weight @ y[:, 1], rel=1e-12)
 
 
 def test_an_unknown_treatment_of_ties_is_refused():

@@ -55,12 +55,6 @@ def problem(request, spread):
     return problem_of(*request.param, spread)
 
 
-@pytest.fixture
-def repeatable(request, spread):
-    """The same, but for Efron's ties, which depend on how many rows there are."""
-    return problem_of(*request.param, spread)
-
-
 def problem_of(name, k, spread):
     family, rng = INSTANCES[name][k], np.random.default_rng(17)
     y = response(family, rng)
@@ -72,13 +66,6 @@ def pytest_generate_tests(metafunc):
     if "problem" in metafunc.fixturenames:
         cases = [pytest.param(tuple(case.values), id=case.id) for case in FAMILIES]
         metafunc.parametrize("problem", cases, indirect=True)
-    if "repeatable" in metafunc.fixturenames:
-        cases = [
-            pytest.param(tuple(case.values), id=case.id)
-            for case in FAMILIES
-            if INSTANCES[case.values[0]][case.values[1]] != families.Cox("efron")
-        ]
-        metafunc.parametrize("repeatable", cases, indirect=True)
 
 
 def central_difference(function, eta, step=1e-6):
@@ -125,36 +112,6 @@ def test_all_orders_give_the_same_numbers(problem):
     assert sums[0].deviance == sums[1].deviance == sums[2].deviance
     np.testing.assert_array_equal(sums[1].gradient, sums[2].gradient)
     assert (sums[0].gradient, sums[0].curvature, sums[1].curvature) == (None, None, None)
-
-
-def test_the_deviance_is_convex(problem):
-    family, y, eta, weight = problem
-    sums = family.deviance_terms(y, eta, weight, 2)
-    H = np.zeros((N, family.n_predictors, N, family.n_predictors))
-    H[np.arange(N), :, np.arange(N), :] = sums.curvature
-    H = H.reshape(eta.size, eta.size)
-    H = H if sums.coupling is None else H - sums.coupling(np.eye(N))
-    assert np.linalg.eigvalsh(H).min() >= -1e-10 * np.abs(H).max()
-
-
-def test_weights_count_rows(repeatable):
-    family, y, eta, _ = repeatable
-    counts = np.random.default_rng(18).integers(1, 4, N)
-    weighted = family.deviance_terms(y, eta, counts.astype(float), 1)
-    rows = np.repeat(np.arange(N), counts)
-    repeated = family.deviance_terms(y[rows], eta[rows], np.ones(len(rows)), 1)
-    assert weighted.deviance == pytest.approx(repeated.deviance, rel=1e-12)
-    summed = np.add.reduceat(repeated.gradient, np.append(0, np.cumsum(counts)[:-1]))
-    np.testing.assert_allclose(weighted.gradient, summed, rtol=1e-10, atol=1e-12)
-
-
-def test_the_order_of_rows_does_not_matter(problem):
-    family, y, eta, weight = problem
-    order = np.random.default_rng(19).permutation(N)
-    plain = family.deviance_terms(y, eta, weight, 1)
-    other = family.deviance_terms(y[order], eta[order], weight[order], 1)
-    assert other.deviance == pytest.approx(plain.deviance, rel=1e-12)
-    np.testing.assert_allclose(other.gradient, plain.gradient[order], rtol=1e-10, atol=1e-12)
 
 
 def test_the_start_has_the_mean_of_the_response(problem):

@@ -13,8 +13,6 @@ from fairridge.export import to_onnx, to_sklearn, to_sql
 from fairridge.families import NegativeBinomial, Poisson
 from tests.zoo import LateModule
 
-dask = LateModule("dask")
-dd = LateModule("dask.dataframe")
 sm = LateModule("statsmodels.api")
 
 NAMES = list("stxz")
@@ -52,9 +50,9 @@ def exactly(y, eta, kappa):
         return [float(2 * value) for value in values]
 
 
-@pytest.mark.parametrize("kappa", [1e-12, 1e-3, 0.6, 40.0, 1e9])
-@pytest.mark.parametrize("y", [0.0, 0.3, 7.0, 1e7])
-@pytest.mark.parametrize("gap", [-600.0, -3.0, -1e-4, 1e-4, 3.0, 600.0])
+@pytest.mark.parametrize("kappa", [1e-12, 0.6, 1e9])
+@pytest.mark.parametrize("y", [0.0, 0.3, 1e7])
+@pytest.mark.parametrize("gap", [-600.0, -1e-4, 3.0, 600.0])
 def test_no_digits_are_lost_at_either_limit(kappa, y, gap):
     eta = gap + (np.log(y) if y else 0.0)
     sums = rows_of(NegativeBinomial(kappa), y, eta, 2)
@@ -65,9 +63,10 @@ def test_no_digits_are_lost_at_either_limit(kappa, y, gap):
     assert sums.curvature[0, 0, 0] == pytest.approx(curvature, rel=1e-12)
 
 
-@pytest.mark.parametrize("kappa", [0.1, 2.0])
 @pytest.mark.parametrize("y", [0.0, 5.0])
-def test_far_beyond_what_a_number_holds_the_deviance_grows_linearly(kappa, y):
+def test_far_beyond_what_a_number_holds_the_deviance_grows_linearly(y):
+    kappa = 0.1
+
     def growth(eta, step):
         here, there = (rows_of(NegativeBinomial(kappa), y, e).deviance for e in (eta, eta + step))
         return (there - here) / abs(step)
@@ -125,19 +124,11 @@ def test_a_dispersion_that_is_no_variance_is_refused(dispersion):
         NegativeBinomial(dispersion)
 
 
-def test_negative_counts_are_refused(data):
-    with pytest.raises(ValueError, match="negative-binomial response must be zero or positive"):
-        fair().fit(data[0], -data[1])
-
-
 # ------------------------------------------------------- other programs' answers
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("extras", [False, True])
-def test_a_known_dispersion_gives_the_glm_of_statsmodels(data, extras):
+def test_a_known_dispersion_gives_the_glm_of_statsmodels(data):
     Z, y, weight, offset = data
-    weight, offset = (weight, offset) if extras else (None, None)
     ours = fair(family=NegativeBinomial(0.8)).fit(Z, y, sample_weight=weight, offset=offset)
     theirs = sm.GLM(
         y,
@@ -153,13 +144,11 @@ def test_a_known_dispersion_gives_the_glm_of_statsmodels(data, extras):
     assert ours.explained_deviance_ == pytest.approx(1 - theirs.deviance / null, rel=1e-7)
 
 
-@pytest.mark.parametrize("extras", [False, True])
-def test_an_unknown_dispersion_is_estimated_as_by_statsmodels(data, extras):
+def test_an_unknown_dispersion_is_estimated_as_by_statsmodels(data):
     Z, y, weight, offset = data
-    ours = fair().fit(Z, y, **({"sample_weight": weight, "offset": offset} if extras else {}))
-    rows = np.repeat(np.arange(len(y)), weight) if extras else np.arange(len(y))
-    shift = offset[rows] if extras else None
-    theirs = sm.NegativeBinomial(y[rows], sm.add_constant(Z[rows]), offset=shift).fit(
+    ours = fair().fit(Z, y, sample_weight=weight, offset=offset)
+    rows = np.repeat(np.arange(len(y)), weight)
+    theirs = sm.NegativeBinomial(y[rows], sm.add_constant(Z[rows]), offset=offset[rows]).fit(
         np.append(ours.coef_[[0, 0, 1, 2, 3]], 0.5), method="newton", tol=1e-14, disp=False
     )
     assert ours.family_.dispersion == pytest.approx(theirs.params[-1], rel=1e-6)
@@ -204,23 +193,13 @@ def test_every_fold_has_its_own_dispersion(data):
     assert found["train_loss"] == pytest.approx(model.deviance_ / 200, rel=1e-8)
 
 
-def frame_of(data):
-    Z, y, weight, offset = data
-    return pd.DataFrame(Z, columns=NAMES).assign(y=y, w=weight, o=offset)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["parquet", "dask"])
-def test_rows_elsewhere_give_the_same_model(data, tmp_path, kind):
+def test_rows_elsewhere_give_the_same_model(data):
     Z, y, weight, offset = data
+    frame = pd.DataFrame(Z, columns=NAMES).assign(y=y, w=weight, o=offset)
     roles = {"response": "y", "sensitive": ["s", "t"], "weight": "w", "offset": "o"}
-    if kind == "parquet":
-        frame_of(data).to_parquet(tmp_path / "rows.parquet", row_group_size=70)
-        source = sources.parquet(tmp_path / "rows.parquet", **roles)
-    else:
-        source = sources.dask(dd.from_pandas(frame_of(data), npartitions=2), **roles)
-    with dask.config.set(scheduler="synchronous"):
-        there = FairRidgeRegressor(1.0, family="negative-binomial").fit(source)
+    source = sources.frame(frame, **roles, batch_rows=70)
+    there = FairRidgeRegressor(1.0, family="negative-binomial").fit(source)
     here = fair(1.0).fit(Z, y, sample_weight=weight, offset=offset)
     assert there.family_.dispersion == pytest.approx(here.family_.dispersion, rel=1e-8)
     np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-7)

@@ -104,7 +104,7 @@ def test_a_class_of_families_is_not_a_family(rows):
         FairRidgeRegressor(0.05, sensitive=[0], family=TruncatedPoisson).fit(Z, counts)
 
 
-@pytest.mark.parametrize("r", [0.0, 0.02, 0.1, 1.0])
+@pytest.mark.parametrize("r", [0.0, 0.02])
 def test_a_penalty_of_a_user_that_is_a_ridge_gives_the_same_model(rows, r):
     Z, _, y = rows
     options = {"unfairness": r, "sensitive": [0, 1]}

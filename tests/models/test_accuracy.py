@@ -57,7 +57,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_as_accurate_as_least_squares_on_the_same_columns(name, seed):
     X, y = PROBLEMS[name]
     S = np.random.default_rng(seed).normal(size=(len(y), 1))

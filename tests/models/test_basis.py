@@ -73,14 +73,6 @@ def test_collinear_sensitive_columns_and_predictors_in_their_span(data, far):
     np.testing.assert_allclose(basis.predictors.scatter()[:4, :4], U.T @ U, rtol=1e-6, atol=1e-4)
 
 
-def test_the_parts_of_the_response_add_up(data):
-    S, X, y = data
-    _, basis = basis_of(S, X, y)
-    A = np.column_stack([np.ones(len(y)), S, X])
-    residual = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
-    np.testing.assert_allclose(basis.residual, [[residual @ residual]], rtol=1e-9)
-
-
 def test_the_response_variance_is_the_sequential_sum_of_squares(data):
     S, X, y = data
     _, basis = basis_of(S, X, y)

@@ -105,8 +105,8 @@ def exact_coefficients(S, X, y, penalty):
     return (U.T @ A[:, -1]).astype(np.float64)
 
 
-@pytest.mark.parametrize("smallest", [1e-1, 1e-4, 1e-6, 1e-8])
-@pytest.mark.parametrize("penalty", [0.0, 1e-6, 1e-2])
+@pytest.mark.parametrize("smallest", [1e-1, 1e-8])
+@pytest.mark.parametrize("penalty", [0.0, 1e-6])
 def test_nearly_dependent_rows_keep_their_digits(smallest, penalty):
     rng = np.random.default_rng(5)
     left, right = (np.linalg.qr(rng.normal(size=(k, 9)))[0] for k in (9, 20))
@@ -118,18 +118,6 @@ def test_nearly_dependent_rows_keep_their_digits(smallest, penalty):
     expected = exact_coefficients(S, X, y, penalty)
     lost = 1e-14 / smallest if penalty == 0.0 else 1e-10
     np.testing.assert_allclose(beta, expected, atol=lost * np.abs(expected).max(), rtol=0.0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_columns_in_very_different_units_keep_the_fitted_values(seed):
-    rng = np.random.default_rng(seed)
-    S, X, y = rng.normal(size=(4, 1)), rng.normal(size=(4, 8)), rng.normal(size=4)
-    X[:, 0] *= 1e8
-    found = compress(engine_of(S, X, y), standardize=False, predictor_penalty=0.0)
-    features = found.engine.rows.predictors[0].values
-    delta = np.linalg.lstsq(features, y - y.mean(), rcond=None)[0]
-    U = decorrelated(S, X, np.ones(4))
-    np.testing.assert_allclose(U @ found.expand(delta), features @ delta, atol=1e-6)
 
 
 def test_repeated_rows_and_few_directions_lower_the_rank(data):
@@ -151,7 +139,7 @@ def test_a_wide_engine_has_more_predictors_than_rows(data):
     assert not is_wide(object())
 
 
-@pytest.mark.parametrize("size", [1, 3, 70])
+@pytest.mark.parametrize("size", [1, 70])
 def test_dependent_columns_do_not_depend_on_blocks(size):
     rng = np.random.default_rng(7)
     columns = rng.normal(size=(80, 75))

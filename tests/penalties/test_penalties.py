@@ -51,7 +51,7 @@ def coefficients(penalty, spectrum, *lambdas):
     return penalty.coefficients(*spectrum, np.array(lambdas))
 
 
-@pytest.mark.parametrize("lambda_", [1e-3, 1.0, 30.0, 1e3])
+@pytest.mark.parametrize("lambda_", [1e-3, 30.0])
 @pytest.mark.parametrize("penalty", ALL, ids=str)
 def test_the_coefficients_are_optimal(rows, spectrum, penalty, lambda_):
     _, s, y = rows
@@ -84,16 +84,7 @@ def test_no_penalty_is_least_squares(rows, spectrum, penalty):
     np.testing.assert_allclose(coefficients(penalty, spectrum, 0.0)[0], expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", ALL, ids=str)
-def test_several_penalties_at_once_are_each_alone(spectrum, penalty):
-    lambdas = [0.0, 0.3, 4.0, 100.0]
-    together = coefficients(penalty, spectrum, *lambdas)
-    for row, lambda_ in zip(together, lambdas, strict=True):
-        alone = coefficients(penalty, spectrum, lambda_)[0]
-        np.testing.assert_allclose(row, alone, rtol=1e-14)  # a product of rows may round otherwise
-
-
-@pytest.mark.parametrize("lambda_", [0.5, 20.0, 80.0])
+@pytest.mark.parametrize("lambda_", [0.5, 80.0])
 def test_the_answers_are_those_of_scikit_learn(rows, spectrum, lambda_):
     _, s, y = rows
     lasso = TheirLasso(lambda_ / 120, **EXACT).fit(s, y).coef_
@@ -103,31 +94,10 @@ def test_the_answers_are_those_of_scikit_learn(rows, spectrum, lambda_):
         np.testing.assert_allclose(coefficients(ours, spectrum, lambda_)[0], theirs, atol=1e-9)
 
 
-def test_the_whole_lasso_path_is_that_of_lars(rows, spectrum):
-    _, s, y = rows
-    alphas, _, theirs = lars_path(s, y, method="lasso")
-    ours = coefficients(Lasso(), spectrum, *(alphas * 120))
-    np.testing.assert_allclose(ours, theirs.T, atol=1e-9)
-    assert Lasso().ceiling(*spectrum) == pytest.approx(alphas[0] * 120)
-
-
 def test_an_elastic_net_of_one_is_a_lasso(spectrum):
     np.testing.assert_array_equal(
         coefficients(ElasticNet(1.0), spectrum, 3.0), coefficients(Lasso(), spectrum, 3.0)
     )
-
-
-def test_an_elastic_net_of_nearly_zero_is_nearly_a_ridge(spectrum):
-    np.testing.assert_allclose(
-        coefficients(ElasticNet(1e-9), spectrum, 3.0),
-        coefficients(Ridge(), spectrum, 3.0),
-        atol=1e-7,
-    )
-
-
-def test_the_radial_penalty_keeps_the_direction(spectrum):
-    free, shrunk = coefficients(Radial(), spectrum, 0.0, 3.0)
-    np.testing.assert_allclose(shrunk, free / 4.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("penalty", [Ridge(), Radial()], ids=str)
@@ -187,9 +157,8 @@ def fit(data, r, penalty, **options):
 
 
 @pytest.mark.parametrize("predictor_penalty", [0.0, 10.0])
-@pytest.mark.parametrize("r", [0.01, 0.1, 0.2])
-def test_a_gaussian_lasso_is_that_of_scikit_learn_on_standardized_S(data, r, predictor_penalty):
-    Z, y = data
+def test_a_gaussian_lasso_is_that_of_scikit_learn_on_standardized_S(data, predictor_penalty):
+    (Z, y), r = data, 0.1
     model = fit(data, r, "lasso", predictor_penalty=predictor_penalty)
     s = (Z[:, :4] - Z[:, :4].mean(0)) / Z[:, :4].std(0)
     theirs = TheirLasso(model.lambda_ / 200, **EXACT).fit(s, y - y.mean())
@@ -213,18 +182,13 @@ def test_without_unfairness_a_lasso_has_the_largest_penalty_of_lars(data):
         assert model.lambda_ == pytest.approx(largest / l1_ratio, rel=1e-10)
 
 
-@pytest.mark.parametrize("r", [0.02, 0.1, 0.2])
-def test_the_radial_penalty_fits_best_at_equal_unfairness(data, r):
+def test_the_radial_penalty_fits_best_at_equal_unfairness(data):
+    r = 0.1
     radial = fit(data, r, "radial")
     for penalty in ALL:
         other = fit(data, r, penalty)
         assert other.unfairness_ == pytest.approx(r, abs=1e-10)
         assert radial.deviance_ <= other.deviance_ * (1 + 1e-12)
-
-
-def test_the_radial_penalty_scales_least_squares(data):
-    free, bounded = fit(data, 1.0, "radial"), fit(data, 0.1, "radial")
-    np.testing.assert_allclose(bounded.alpha_ * (1 + bounded.lambda_), free.alpha_, rtol=1e-10)
 
 
 def test_a_lasso_drops_attributes_one_by_one(data):

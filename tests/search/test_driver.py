@@ -48,11 +48,8 @@ CASES = [
     ("binomial", {}),
     ("binomial", {"blind": True}),
     ("binomial", {"definition": StatisticalParity(measure="nagelkerke")}),
-    ("binomial", {"definition": StatisticalParity(measure="variance")}),
     ("binomial", {"definition": EqualityOfOpportunity(), "predictor_penalty": 50.0}),
-    ("binomial", {"penalty": "radial"}),
-    ("multinomial", {}),
-    ("poisson", {}),
+    ("multinomial", {"penalty": "radial"}),
     ("gamma", {"predictor_penalty": 10.0}),
 ]
 IDS = [f"{family}-{'-'.join(options) or 'plain'}" for family, options in CASES]
@@ -82,31 +79,6 @@ def test_it_needs_few_passes(refuse):
     assert found.n_iter_ <= 12
     refuse()
     assert fitted("binomial", 0.02).n_iter_ >= 20
-
-
-def test_deviances_that_it_predicted_are_those_of_the_rows():
-    model, Z, y = problem_of("binomial")
-    path = model.set_params(sensitive=[0, 1]).path(Z, y, unfairness=[0.01, 0.02, 0.04, 0.08])
-    for r in (0.01, 0.02, 0.04, 0.08):
-        one = path.at(r)
-        # Of S centered at its means, every attribute at its own.
-        eta = one.intercept_[0] + Z @ one.coef_[0]
-        without = eta - (Z[:, :2] - Z[:, :2].mean(axis=0)) @ one.alpha_
-        level = np.full(N, one.fair_intercept_ + Z[:, :2].mean(axis=0) @ one.alpha_)
-        full, reduced, null = (
-            2.0 * np.sum(np.logaddexp(0.0, e) - y * e) for e in (eta, without, level)
-        )
-        assert one.deviance_ == pytest.approx(full, rel=1e-12)
-        assert (reduced - full) / (null - full) == pytest.approx(r, abs=1e-10)
-
-
-def test_bounds_of_a_path_do_not_depend_on_each_other():
-    model, Z, y = problem_of("binomial")
-    path = model.set_params(sensitive=[0, 1]).path(Z, y, unfairness=np.linspace(0.005, 0.2, 9))
-    for r in (path.unfairness[3], path.unfairness[7]):
-        alone, among = fitted("binomial", float(r)), path.at(float(r))
-        assert among.lambda_ == pytest.approx(alone.lambda_, rel=1e-9)
-        np.testing.assert_allclose(among.coef_, alone.coef_, rtol=0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("pole", [0.999, 0.5, -5.0])

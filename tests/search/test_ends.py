@@ -27,12 +27,7 @@ def separated(n: int, classes: int, p: int, seed: int = 0):
 @pytest.mark.filterwarnings("ignore:column")
 @pytest.mark.parametrize(
     ("n", "classes", "p", "r"),
-    [
-        (20, 6, 3, 0.05),
-        (60, 8, 3, 0.01),
-        pytest.param(60, 8, 8, 0.01, marks=pytest.mark.slow),
-        pytest.param(100, 8, 8, 0.01, marks=pytest.mark.slow),
-    ],
+    [(20, 6, 3, 0.05), (60, 8, 8, 0.01)],
 )
 def test_separated_classes_have_a_model(n, classes, p, r) -> None:
     """A penalized minimum is found although deviances have only a limit."""
@@ -45,7 +40,7 @@ def test_separated_classes_have_a_model(n, classes, p, r) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "classes", "seed"), [(60, 8, 1), (100, 8, 2), (200, 10, 1)])
+@pytest.mark.parametrize(("n", "classes", "seed"), [(60, 8, 1), (100, 8, 2)])
 def test_columns_that_decide_classes(n, classes, seed) -> None:
     """The bound costs little: the model at r = 0 is no answer to a bound that is nearly met."""
     rng = np.random.default_rng(seed)
@@ -83,7 +78,7 @@ def test_bounds_of_attributes_hold_to_the_tolerance() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_bounds_of_attributes_are_met_whatever_the_search_finds(seed: int) -> None:
     """A search without passes finds nothing, and still every bound holds."""
     rng = np.random.default_rng(seed)

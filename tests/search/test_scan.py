@@ -41,21 +41,13 @@ def profile(request):
     return lambda value, r, typical=1.0, **options: sparse(value, r, typical=typical, **options)
 
 
-@pytest.mark.parametrize("r", [1e-12, 1e-6, 0.01, 0.2, 0.9, 0.9999])
+@pytest.mark.parametrize("r", [1e-12, 0.01, 0.9999])
 def test_a_monotone_value_has_one_crossing(profile, r):
     choice = choose(profile(falling, r), r)
     assert (choice.status, choice.crossings) == ("converged", 1)
     assert abs(falling(choice.lambda_) - r) <= 1e-10
     # A value off by 1e-11 is a λ off by 1e-11/r².
     np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-12, atol=1.1e-11 / r**2)
-
-
-@pytest.mark.parametrize("place", [1e-9, 1e9])
-def test_a_crossing_far_from_where_others_are_is_found(place):
-    """As of one raw column in units of its own."""
-    choice = choose(sparse(lambda x: falling(x / place), 0.3), 0.3)
-    assert choice.status == "converged"
-    np.testing.assert_allclose(choice.lambda_, place * (1.0 / 0.3 - 1.0), rtol=1e-9)
 
 
 def test_a_value_that_never_falls_needs_an_infinite_penalty():
@@ -69,12 +61,6 @@ def bump(x):
     return 0.3 * np.exp(-((t - 1) ** 2)) + 0.1 * np.exp(-((t + 6) ** 2))
 
 
-def test_the_last_crossing_is_chosen():
-    choice = choose(dense(bump, 1e-3, 10.0), 0.05)
-    assert choice.crossings == 4
-    np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(6))), rtol=1e-9)
-
-
 @pytest.mark.parametrize("typical", [1.0, 20.0])
 @pytest.mark.parametrize("r", [0.05, 0.1])
 def test_the_last_crossing_is_chosen_from_few_values(r, typical):
@@ -83,8 +69,7 @@ def test_the_last_crossing_is_chosen_from_few_values(r, typical):
     np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(0.3 / r))), rtol=1e-8)
 
 
-@pytest.mark.parametrize("width", [0.5, 1.0, 2.0])
-@pytest.mark.parametrize("height", [0.02, 0.2])
+@pytest.mark.parametrize(("width", "height"), [(0.5, 0.2), (2.0, 0.02)])
 @pytest.mark.parametrize("scan", ["dense", "fine"])
 def test_a_hill_on_a_slope_is_not_missed(width, height, scan):
     # A hill of a decade or less in front of a plateau.
@@ -121,7 +106,7 @@ def test_zero_is_met_at_infinity(profile):
     assert (choice.status, choice.lambda_) == ("converged", np.inf)
 
 
-@pytest.mark.parametrize("r", [0.0, 1e-6, 0.01, 0.5])
+@pytest.mark.parametrize("r", [0.0, 1e-6])
 def test_a_ceiling_ends_the_search(profile, r):
     def value(x):
         return max(1.0 - x / 7.0, 0.0)
@@ -156,7 +141,7 @@ def test_a_good_start_needs_few_values():
     assert len(value.places) <= 14
 
 
-@pytest.mark.parametrize("typical", [1e-6, 1e-2, 1e4, 1e9])
+@pytest.mark.parametrize("typical", [1e-6, 1e9])
 def test_a_bad_start_finds_the_same(typical):
     choice = choose(sparse(falling, 0.05, typical=typical), 0.05)
     np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
@@ -172,16 +157,9 @@ def test_one_profile_serves_many_bounds():
     assert len(value.places) < 250
 
 
-def test_a_value_that_falls_slowly_is_bounded():
-    def slow(x):
-        return 1.0 if x == 0.0 else 1.0 / (1.0 + np.log1p(x)) if x < np.inf else 0.0
+def test_of_a_value_that_jumps_the_side_on_which_the_bound_holds_is_chosen():
+    place = 30.0
 
-    choice = choose(sparse(slow, 0.1), 0.1)
-    np.testing.assert_allclose(choice.lambda_, np.expm1(9.0), rtol=1e-8)
-
-
-@pytest.mark.parametrize("place", [0.01, 1.0, 30.0])
-def test_of_a_value_that_jumps_the_side_on_which_the_bound_holds_is_chosen(place):
     def value(x):
         return 0.5 if x < place else 0.1 / (1.0 + x)
 

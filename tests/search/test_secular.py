@@ -62,7 +62,7 @@ def test_too_few_steps_are_said():
     assert not converged.any()
 
 
-@pytest.mark.parametrize("target", [1e-160, 1e-15, 0.03, 0.7])
+@pytest.mark.parametrize("target", [1e-160, 0.7])
 def test_one_attribute_has_a_closed_form(target):
     roots, _ = secular_roots(ridge(np.array([4.0]), np.array([1.0])), np.array([target]))
     np.testing.assert_allclose(roots, 4.0 / target - 4.0, rtol=1e-12)

@@ -22,8 +22,8 @@ def violation(H, b, weights, x):
     return np.where(x != 0.0, moving, resting).max() / np.abs(b).max()
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("size", [1e-6, 0.01, 0.3, 0.9])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [1e-6, 0.3])
 def test_the_optimality_conditions_hold(seed, size):
     H, b, _ = problem(seed)
     weights = np.full(6, size * np.abs(b).max())
@@ -41,11 +41,6 @@ def test_it_is_the_lasso_of_scikit_learn():
     np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
 
-def test_zero_weights_solve_the_linear_system():
-    H, b, _ = problem(51)
-    np.testing.assert_allclose(lasso_minimum(H, b, np.zeros(6)), np.linalg.solve(H, b), rtol=1e-8)
-
-
 def test_weights_may_differ():
     H, b, _ = problem(52)
     weights = np.array([0.0, 1e9, 0.0, 1.0, 2.0, 1e9])
@@ -60,7 +55,7 @@ def test_weights_at_the_largest_slope_leave_nothing():
     assert lasso_minimum(H, b, np.full(6, 0.999 * np.abs(b).max())).any()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_singular_matrix_has_an_optimum(seed):
     _, _, A = problem(seed)
     A = np.column_stack([A, A[:, 0], A[:, 1] + A[:, 2]])  # collinear
@@ -69,27 +64,18 @@ def test_a_singular_matrix_has_an_optimum(seed):
     assert violation(H, b, weights, lasso_minimum(H, b, weights)) < 1e-9
 
 
-def test_a_column_of_zeros_stays_at_zero():
-    H, b, _ = problem(54)
-    H[:, 2] = H[2] = b[2] = 0.0
-    x = lasso_minimum(H, b, np.full(6, 0.1))
-    assert x[2] == 0.0
-    assert violation(H, b, np.full(6, 0.1), x) < 1e-11
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_start_does_not_matter_and_is_not_changed(seed):
+def test_the_start_does_not_matter_and_is_not_changed():
     H, b, _ = problem(55)
     weights = np.full(6, 0.2 * np.abs(b).max())
-    start = np.random.default_rng(seed).normal(size=6)
+    start = np.random.default_rng(0).normal(size=6)
     kept = start.copy()
     found = lasso_minimum(H, b, weights, start)
     np.testing.assert_allclose(found, lasso_minimum(H, b, weights), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(start, kept)
 
 
-@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4, 1e-6, 1e-8])
-@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize("gap", [1e-3, 1e-8])
+@pytest.mark.parametrize("size", [1e-6, 1.0])
 def test_nearly_equal_columns_are_solved_to_all_digits(gap, size):
     rng = np.random.default_rng(56)
     A = rng.normal(size=(40, 4))
@@ -99,7 +85,7 @@ def test_nearly_equal_columns_are_solved_to_all_digits(gap, size):
     assert violation(H, b, np.full(5, size), x) < 1e-11
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_step_is_optimal_where_hardly_any_curvature_is_left(seed):
     rng = np.random.default_rng(seed)
     smooth, rough, rank = 3, 4, int(rng.integers(2, 6))

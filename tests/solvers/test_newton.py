@@ -82,7 +82,7 @@ def test_a_quadratic_takes_one_step():
     assert len(calls) <= 3
 
 
-@pytest.mark.parametrize("ridge", [0.0, 0.5, 1e4])
+@pytest.mark.parametrize("ridge", [0.0, 1e4])
 def test_the_gradient_vanishes_at_the_minimum(logistic, ridge):
     objective = objective_of(logistic, 5, ridge=ridge)
     found = minimize(objective, at(logistic, np.zeros(5)), 100)
@@ -99,17 +99,7 @@ def test_few_evaluations_and_fewer_hessians_are_needed(logistic):
     assert logistic.orders.count(2) <= 6
 
 
-def test_a_start_at_the_minimum_stays_there(logistic):
-    objective = objective_of(logistic, 5, ridge=1.0)
-    first = minimize(objective, at(logistic, np.zeros(5)), 100)
-    logistic.orders.clear()
-    again = minimize(objective, at(logistic, first.theta), 100)
-    np.testing.assert_allclose(again.theta, first.theta, rtol=1e-11)
-    assert len(logistic.orders) <= 3
-
-
-@pytest.mark.parametrize("l1", [0.5, 5.0, 20.0])
-@pytest.mark.parametrize("ridge", [0.0, 2.0])
+@pytest.mark.parametrize(("l1", "ridge"), [(0.5, 0.0), (20.0, 2.0)])
 def test_absolute_values_meet_the_optimality_conditions(logistic, l1, ridge):
     objective = objective_of(logistic, 5, ridge=ridge, l1=l1)
     found = minimize(objective, at(logistic, np.zeros(5)), 100)
@@ -129,15 +119,15 @@ def test_coordinates_that_may_not_move_stay(logistic):
     assert np.abs(slope(objective_of(logistic, 5), found.theta)[1:]).max() < 1e-9
 
 
-@pytest.mark.parametrize("max_iter", [1, 2, 3])
+@pytest.mark.parametrize("max_iter", [1, 3])
 def test_too_few_evaluations_are_said(logistic, max_iter):
     start = at(logistic, np.array([5.0, -5.0, 5.0, -5.0, 5.0]))
     found = minimize(objective_of(logistic, 5), start, max_iter)
     assert not found.converged
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("ridge", [0.01, 1.0])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("ridge", [0.01])
 def test_a_bad_start_leads_to_the_same_minimum(logistic, seed, ridge):
     objective = objective_of(logistic, 5, ridge=ridge)
     best = minimize(objective, at(logistic, np.zeros(5)), 100)
@@ -147,7 +137,7 @@ def test_a_bad_start_leads_to_the_same_minimum(logistic, seed, ridge):
     np.testing.assert_allclose(found.theta, best.theta, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [30.0, 100.0, 1000.0, 1e5])
+@pytest.mark.parametrize("size", [30.0, 1e5])
 def test_a_start_without_curvature_is_never_called_a_minimum(logistic, size):
     # Where all probabilities are 0 or 1 the Hessian vanishes, but the gradient does not.
     objective = objective_of(logistic, 5)
