@@ -4,12 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined
-from tests.estimators.held import held_glm, standardized
 
 FAMILIES = ["binomial", "multinomial", "poisson", "cox"]
 
@@ -109,27 +107,6 @@ def test_a_combination_is_compared_with_the_same_model():
     free = fitted("binomial", 1.0, [s, level], [x], y)
     assert model.unfairness_ <= 0.2 + 1e-10
     assert ratio(model, free, [s, level], y) <= 0.2 + 1e-7
-
-
-@pytest.fixture
-def balanced():
-    """A level without events in which S is as it is in the other rows: B = 0."""
-    rng = np.random.default_rng(5)
-    s, level = np.tile([0.0, 1.0], 100), (np.arange(200) < 8).astype(float)
-    y = np.where(level, 0, rng.random(200) < expit(s - 0.5)).astype(int)
-    return s, level, y
-
-
-@pytest.mark.filterwarnings("ignore:column")
-def test_a_predictor_that_leaves_the_attribute_alone(balanced):
-    s, level, y = balanced
-    model, free = (fitted("binomial", r, [s], [level], y) for r in (0.2, 1.0))
-    means, deviance = held_glm("binomial", standardized(s[:, None], level[:, None]), y)
-    ours = free.predict_proba(level[:, None], sensitive_features=s[:, None])[:, 1]
-    np.testing.assert_allclose(ours, means, atol=1e-9)
-    assert free.deviance_ == pytest.approx(deviance, rel=1e-10)
-    assert model.unfairness_ == pytest.approx(0.2, abs=1e-8)
-    assert ratio(model, free, [s], y) == pytest.approx(0.2, abs=1e-8)
 
 
 def test_nearly_collinear_attributes_separate_nothing():

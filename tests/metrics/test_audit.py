@@ -7,8 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_squared_error, precision_score
@@ -45,10 +43,8 @@ def loans():
     return frame
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("attribute", ["sex", "race"])
-def test_rates_and_differences_are_fairlearns(loans, attribute, weighted):
-    weight = loans["w"] if weighted else None
+def test_rates_and_differences_are_fairlearns(loans):
+    weight, attribute = loans["w"], "race"
     labels = (loans["p"] > 0.5).astype(int)
     found = audit(
         loans["y"], loans["p"], sensitive_features=loans[attribute], sample_weight=weight
@@ -60,7 +56,7 @@ def test_rates_and_differences_are_fairlearns(loans, attribute, weighted):
             metrics=metric,
             y_true=loans["y"],
             y_pred=predicted,
-            sample_params={} if weight is None else {"sample_weight": weight},
+            sample_params={"sample_weight": weight},
             **options,
         )
         ours = {group.group: getattr(group, name).value for group in found.groups}
@@ -115,22 +111,6 @@ def test_intersections_are_fairlearns_groups_of_several_features(loans):
     )
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:predictions rank rows")
-@settings(max_examples=25)
-@given(data=st.data())
-def test_any_two_columns_of_labels_agree_with_fairlearn(data):
-    n = data.draw(st.integers(2, 40))
-    binary = st.lists(st.integers(0, 1), min_size=n, max_size=n)
-    y, predicted = data.draw(binary), data.draw(binary)
-    group = data.draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n))
-    if len(set(group)) < 2:
-        return
-    found = audit(y, predicted, sensitive_features=np.array(group), small=0)
-    theirs = fairlearn.demographic_parity_difference(y, predicted, sensitive_features=group)
-    np.testing.assert_allclose(found.demographic_parity_difference, theirs, atol=1e-12)
-
-
 def test_dependence_on_all_attributes_is_a_regression(loans):
     found = audit(loans["y"], loans["p"], sensitive_features=loans[["sex", "race", "age"]])
     S = pd.get_dummies(loans[["sex", "race", "age"]], dtype=float)
@@ -140,32 +120,6 @@ def test_dependence_on_all_attributes_is_a_regression(loans):
     largest = S.corrwith(loans["p"]).abs()
     np.testing.assert_allclose(found.max_correlation, largest.max(), rtol=1e-12)
     assert found.strongest.column in ("sex[f]", "sex[m]")
-
-
-@pytest.mark.slow
-def test_weights_are_repeated_rows_and_zero_weights_absent_ones(loans):
-    weight = loans["w"].where(loans["race"] != "c", 0)
-    weighted = audit(
-        loans["y"],
-        loans["p"],
-        sensitive_features=loans[["sex", "race", "age"]],
-        sample_weight=weight,
-    )
-    rows = np.repeat(loans.index, weight)
-    repeated = loans.loc[rows]
-    expected = audit(
-        repeated["y"], repeated["p"], sensitive_features=repeated[["sex", "race", "age"]]
-    )
-    assert [g.group for g in weighted["race"].groups] == ["a", "b"]
-    np.testing.assert_allclose(weighted.r_squared, expected.r_squared, rtol=1e-10)
-    for ours, theirs in zip(weighted.attributes, expected.attributes, strict=True):
-        for a, b in zip(ours.groups, theirs.groups, strict=True):
-            assert a.group == b.group
-            for name in ("mean_prediction", "selection_rate", "true_positive_rate"):
-                np.testing.assert_allclose(getattr(a, name).value, getattr(b, name).value)
-            np.testing.assert_allclose(
-                a.distances.kolmogorov_smirnov, b.distances.kolmogorov_smirnov, atol=1e-12
-            )
 
 
 def test_absent_rows_may_hold_anything():
@@ -252,19 +206,6 @@ def test_quantiles_of_attributes_use_the_weights():
     assert [g.group for g in found.groups] == ["[0, 0]", "(0, 9]"]
 
 
-@pytest.mark.parametrize("weight", [0.1, 0.3, 0.7, 1.1])
-def test_quantiles_do_not_depend_on_the_unit_of_the_weights(weight):
-    for n in (20, 40, 60, 100):
-        found = audit(
-            None,
-            np.arange(n),
-            sensitive_features=np.arange(n),
-            sample_weight=np.full(n, weight),
-            bins=10,
-        )
-        assert [g.count for g in found["s0"].groups] == [n // 10] * 10
-
-
 def test_calibration_compares_within_tenths_of_all_predictions(loans):
     found = audit(loans["y"], loans["p"], sensitive_features=loans["sex"])
     table = found.calibration_frame()
@@ -282,7 +223,7 @@ def test_calibration_compares_within_tenths_of_all_predictions(loans):
         audit(None, loans["p"], sensitive_features=loans["sex"]).calibration_frame()
 
 
-@pytest.mark.parametrize("positive", [None, "no", "yes"])
+@pytest.mark.parametrize("positive", [None, "no"])
 def test_string_labels_are_read_by_the_positive_one(loans, positive):
     y = np.where(loans["y"] == 1, "yes", "no")
     p = loans["p"] if positive != "no" else 1 - loans["p"]
@@ -318,31 +259,14 @@ def test_a_third_label_is_refused_or_named(loans):
         audit(y, loans["p"], **options)
 
 
-@pytest.mark.filterwarnings("ignore:predictions rank rows")
-def test_one_class_of_several_is_audited_against_the_rest(loans):
-    rng = np.random.default_rng(8)
-    y = rng.choice(["high", "low", "mid"], len(loans))
-    P = rng.dirichlet([1, 1, 1], len(loans))
-    found = audit(y, P, sensitive_features=loans["sex"], positive="low")
-    part = loans["sex"] == "f"
-    group = found["sex"].groups[0]
-    assert group.mean_prediction.value == pytest.approx(P[part, 1].mean())
-    assert group.mean_response.value == pytest.approx((y[part] == "low").mean())
-    with pytest.raises(ValueError, match=r"3 classes.*positive="):
-        audit(y, y, sensitive_features=loans["sex"])
-
-
-@pytest.mark.slow
 def test_frames_come_back_in_the_library_of_the_attributes(loans):
-    for make, kind in ((pd.DataFrame, pd.DataFrame), (pl.DataFrame, pl.DataFrame)):
+    for make, kind in ((pl.DataFrame, pl.DataFrame), (pa.table, pa.Table)):
         S = make({"sex": loans["sex"].tolist(), "age": loans["age"].to_numpy()})
         found = audit(loans["y"].to_numpy(), loans["p"].to_numpy(), sensitive_features=S)
         assert isinstance(found.to_frame(), kind)
         assert isinstance(found.attributes_frame(), kind)
         assert isinstance(found.calibration_frame(), kind)
         assert isinstance(found.attribution.to_frame(), kind)
-    S = pa.table({"sex": loans["sex"].tolist()})
-    assert isinstance(audit(loans["y"], loans["p"], sensitive_features=S).to_frame(), pa.Table)
     table = audit(loans["y"], loans["p"], sensitive_features=loans[["sex", "race"]]).to_frame()
     assert table["group"].tolist() == ["f", "m", "a", "b", "c", "all"]
     assert table.iloc[:-1].notna().all(axis=None)
@@ -386,27 +310,15 @@ def test_one_group_has_nothing_to_be_compared_with():
     assert "Audit of 3 rows" in str(found)
 
 
-def test_many_attributes_are_measured_without_a_split():
-    rng = np.random.default_rng(9)
-    S = rng.integers(0, 2, (200, 16))
-    y = S[:, 0] + rng.normal(size=200)
-    found = audit(None, y, sensitive_features=S)
-    assert found.attribution is None
-    expected = LinearRegression().fit(S, y).score(S, y)
-    np.testing.assert_allclose(found.r_squared, expected, rtol=1e-10)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (([0, 1], [0.1, np.nan], ["a", "b"]), "y_pred contains NaN"),
         (([0, None], [0.1, 0.2], ["a", "b"]), "y_true contains missing values"),
         (([0, 1], [0.1, 0.2], [1.5, np.inf]), "sensitive attribute 's0' contains infinity"),
-        (([0, 1], [0.1], ["a", "b"]), "y_pred has 1"),
         (([0, 1, 1], [0.1, 0.2], ["a", "b"]), "y_true has 3"),
         (([0, 1], [0.1, 3.0], ["a", "b"]), "y_pred ranges from 0.1 to 3, but y_true has two"),
         ((["no", "no"], [0.1, 0.2], ["a", "b"]), "one class only, .*'no'.*positive=…$"),
-        (([3.5], [0.5], ["a"]), "one class only, 3.5.*positive="),
         (([0, 1], ["x", "y"], ["a", "b"]), "y_pred holds .*not a class of y_true"),
         (([0, 1], [[0.1, 0.2, 0.7]] * 2, ["a", "b"]), "3 columns but there are 2 classes"),
         ((None, [[0.1, 0.9]] * 2, ["a", "b"]), "2 columns but there are no y_true"),
@@ -451,14 +363,11 @@ def test_thresholds_are_for_scores():
         audit(["n", "y"], [0.1, 0.3], sensitive_features=["a", "b"], kind="regression")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_people_whose_attribute_is_missing_are_a_group(loans, library):
+def test_people_whose_attribute_is_missing_are_a_group(loans):
     """The numbers are those of a level that was written into the column."""
     S = loans[["sex", "age"]].astype({"sex": object, "age": float})
     S.loc[::7, "sex"], S.loc[3::9, "age"] = None, np.nan
-    given = S if library == "pandas" else pl.from_pandas(S)
-    found = audit(loans["y"], loans["p"], sensitive_features=given)
+    found = audit(loans["y"], loans["p"], sensitive_features=S)
     known = S.assign(sex=S["sex"].fillna("(missing)"))
     expected = audit(loans["y"], loans["p"], sensitive_features=known[["sex"]])
     sex, age = found.attributes

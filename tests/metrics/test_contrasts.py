@@ -82,14 +82,6 @@ def test_nobody_selected_in_a_group():
     assert np.isnan(smallest_rate_ratio([rate(0, 40), rate(0, 30)], 0.95).value)
 
 
-def test_a_ratio_and_its_inverse_have_the_same_interval():
-    a, b = rate(12, 50), rate(30, 60)
-    one, other = rate_ratio(a, b, 0.9), rate_ratio(b, a, 0.9)
-    np.testing.assert_allclose([1 / other.high, 1 / other.low], [one.low, one.high], rtol=1e-10)
-    both = smallest_rate_ratio([b, a], 0.9)
-    np.testing.assert_allclose([both.low, both.high], [one.low, one.high], rtol=1e-10)
-
-
 def test_means_have_welchs_interval():
     rng = np.random.default_rng(0)
     x, y = rng.normal(3.0, 1.0, 12), rng.normal(1.0, 4.0, 50)
@@ -155,18 +147,6 @@ def test_numbers_have_ratios_that_are_positive_by_nature():
         audit(logs - 10.0, logs, kind="amounts", **options)
 
 
-def test_negative_numbers_have_no_ratios():
-    sex, rng = np.repeat(["f", "m"], 60), np.random.default_rng(1)
-    counts = rng.poisson(2.0, 120).astype(float)
-    found = audit(counts, 2.0 + 0.0 * counts, sensitive_features=sex)
-    assert found.mean_ratio.value == pytest.approx(1.0)
-    group = found.attributes[0].groups[0]
-    assert group.predicted_over_observed.value == pytest.approx(2.0 / counts[:60].mean())
-    shifted = audit(counts - 3.0, 2.0 + 0.0 * counts, sensitive_features=sex)
-    assert np.isnan(shifted.mean_ratio.value)
-    assert np.isnan(shifted.attributes[0].groups[0].predicted_over_observed.value)
-
-
 def test_extremes_of_several_groups_hold_for_all_pairs_together():
     groups = [rate(10, 50), rate(20, 60), rate(45, 80)]
     pairs = [largest_rate_difference([pair], 1 - 0.05 / 3) for pair in combinations(groups, 2)]
@@ -182,18 +162,6 @@ def test_extremes_of_several_groups_hold_for_all_pairs_together():
     odds = largest_rate_difference([groups[:2], groups[1:]], 0.95)
     halves = [largest_rate_difference([part], 0.975) for part in (groups[:2], groups[1:])]
     assert odds.high == pytest.approx(max(half.high for half in halves))
-
-
-def test_weights_count_with_their_effective_number():
-    rng = np.random.default_rng(1)
-    hits, weight = rng.random(80) < 0.4, rng.integers(1, 5, 80).astype(float)
-    first, second = (rate_interval(hits[k::2], weight[k::2], 0.95) for k in (0, 1))
-    n = [weight[k::2].sum() ** 2 / (weight[k::2] ** 2).sum() for k in (0, 1)]
-    low, high = proportion.confint_proportions_2indep(
-        first.value * n[0], n[0], second.value * n[1], n[1], compare="ratio", method="score"
-    )
-    found = rate_ratio(first, second, 0.95)
-    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=1e-5)
 
 
 def delong(positive, score):
@@ -278,14 +246,6 @@ def test_shares_that_may_be_nothing_begin_at_zero():
     assert share_of(np.ones((100, 1)), s, weight, 0.95).value == 0.0
 
 
-def test_the_unit_of_weights_changes_no_interval_of_a_share():
-    rng = np.random.default_rng(7)
-    s, weight = rng.normal(size=(200, 2)), rng.uniform(0.5, 2.0, 200)
-    f = s[:, :1] + rng.normal(size=(200, 1))
-    one, other = (share_of(f, s, w, 0.9) for w in (weight, 1000.0 * weight))
-    np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=1e-9)
-
-
 def test_intervals_are_in_everything_that_shows_an_audit():
     rng = np.random.default_rng(8)
     frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 400)})
@@ -337,17 +297,15 @@ def test_ratios_and_differences_cover_the_truth():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("effect", [0.0, 0.2, 0.6])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_shares_cover_the_truth(effect, weighted):
+@pytest.mark.parametrize("effect", [0.0, 0.2])
+def test_shares_cover_the_truth(effect):
     """Skewed predictions with a spread that depends on a group of a quarter of the rows."""
     rng = np.random.default_rng(11)
 
     def sample(n):
         s = (rng.random(n) < 0.25).astype(float)
         f = effect * s + rng.gamma(2.0, 0.3 + 0.2 * s) - 2.0 * (0.3 + 0.2 * s)
-        weight = rng.uniform(0.5, 1.5, n) if weighted else np.ones(n)
-        return s[:, None], f[:, None], weight
+        return s[:, None], f[:, None], rng.uniform(0.5, 1.5, n)
 
     between = effect**2 * 0.25 * 0.75
     within = 2.0 * (0.75 * 0.3**2 + 0.25 * 0.5**2)

@@ -41,17 +41,6 @@ def test_means_have_students_interval(confidence):
     )
 
 
-def test_equal_weights_of_any_size_change_nothing():
-    values = np.random.default_rng(1).normal(size=40)
-    plain = mean_interval(values, np.ones(40), 0.95)
-    scaled = mean_interval(values, np.full(40, 7.3), 0.95)
-    np.testing.assert_allclose(
-        [scaled.value, scaled.low, scaled.high], [plain.value, plain.low, plain.high], rtol=1e-12
-    )
-    rates = [rate_interval(values > 0, np.full(40, w), 0.95) for w in (1.0, 7.3)]
-    np.testing.assert_allclose(rates[0].low, rates[1].low, rtol=1e-12)
-
-
 def test_unequal_weights_count_as_fewer_rows():
     weight = np.array([1.0, 1.0, 2.0])
     assert effective_size(weight) == 16.0 / 6.0

@@ -43,19 +43,7 @@ def test_dependence_that_no_line_sees_is_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [False, True])
-def test_nothing_is_explained_where_nothing_is(number):
-    rng = np.random.default_rng(2)
-    values = []
-    for _ in range(5 if number else 40):
-        S = rng.normal(size=(300, 1)) if number else rng.integers(0, 4, (300, 1)).astype(float)
-        values.append(learned_share(rng.normal(size=300), S, np.ones(300), 0.95))
-    assert np.mean([one.value for one in values]) < 0.02
-    assert np.mean([one.low == 0.0 for one in values]) >= 0.95
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.3])
+@pytest.mark.parametrize("share", [0.0, 0.05])
 def test_many_groups_are_not_charged_with_their_noise(share):
     """Race × age are 360 groups, of whom 22 people on average tell a mean."""
     low, high, values = 0, 0, []
@@ -84,18 +72,6 @@ def test_the_upper_end_has_rows_that_are_alone_explained_altogether():
     assert 0.0 < found.low < found.value < found.high < 1.0
     below, above = found.value - found.low, found.high - found.value
     assert above - below == pytest.approx(alone, abs=1e-12)
-
-
-def test_intervals_hold_the_share_in_the_population():
-    rng = np.random.default_rng(3)
-    hits = 0
-    for _ in range(200):
-        s = rng.integers(0, 2, 500)
-        f = 0.5 * s + rng.normal(size=500)
-        found = learned_share(f, s[:, None].astype(float), np.ones(500), 0.95)
-        truth = 0.0625 / 1.0625
-        hits += found.low <= truth <= found.high
-    assert 0.9 <= hits / 200 <= 0.99
 
 
 def test_few_rows_and_constant_predictions_are_no_error():

@@ -23,7 +23,7 @@ from tests.zoo import LateModule
 
 proportion = LateModule("statsmodels.stats.proportion")
 
-COUNTS = [((40, 100), (60, 110)), ((5, 60), (9, 200)), ((90, 100), (70, 90)), ((30, 31), (28, 40))]
+COUNTS = [((40, 100), (60, 110)), ((5, 60), (9, 200)), ((30, 31), (28, 40))]
 
 
 def part_of(values, weight):
@@ -53,10 +53,6 @@ def test_differences_are_newcombes_interval(first, second):
         *first, *second, compare="diff", method="newcomb", alpha=2 * p
     )
     assert max(high, -low) == pytest.approx(maximum, rel=1e-9)
-
-
-def test_a_difference_beyond_the_limit_is_never_accepted():
-    assert 0.99 < difference_p_value(shares(10, 100), shares(60, 100), 0.3) <= 1.0
 
 
 def test_a_gap_just_above_the_maximum_is_as_likely_as_one_just_below():
@@ -117,16 +113,6 @@ def test_weighted_rows_count_with_their_effective_number():
     assert ratio_p_value(scaled, other, 0.8) == pytest.approx(ratio_p_value(plain, other, 0.8))
     gap = difference_p_value(scaled, other, 0.4)
     assert gap == pytest.approx(difference_p_value(plain, other, 0.4))
-
-
-def test_equal_weights_and_absent_rows_are_counts():
-    values = np.repeat([1.0, 0.0, 1.0], [30, 20, 9])
-    weight = np.repeat([2.5, 2.5, 0.0], [30, 20, 9])
-    part, plain = part_of(values, weight), shares(30, 50)
-    assert part.value == 0.6
-    assert (part.size, size_as_share(part)) == (pytest.approx(50), pytest.approx(50))
-    other = shares(20, 40)
-    assert ratio_p_value(part, other, 0.8) == pytest.approx(ratio_p_value(plain, other, 0.8))
 
 
 def test_ends_of_intervals_are_where_tests_turn():

@@ -5,9 +5,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.fairness.equality_of_opportunity import response_variance
 from fairridge.models.basis import _condition_of_triangle, factorize, fair_basis
-from fairridge.models.spaces import Coordinates
 
 
 def basis_of(S, X, y, standardize=True):
@@ -46,17 +44,6 @@ def test_the_basis_equals_explicit_decorrelation(data, standardize):
     np.testing.assert_allclose(basis.explained, 1 - U.var(0) / X.var(0))
 
 
-def test_ridge_in_the_singular_basis_equals_the_normal_equations(data):
-    S, X, y = data
-    _, basis = basis_of(S, X, y)
-    _, U, _ = written_out(S, X)
-    spectrum = basis.predictors
-    ours = spectrum.original(spectrum.ridge(basis.on_predictors[:, 0], 7.0))
-    scaled = U / U.std(0)
-    direct = np.linalg.solve(scaled.T @ scaled + 7.0 * np.eye(4), scaled.T @ y) / U.std(0)
-    np.testing.assert_allclose(ours, direct, rtol=1e-9)
-
-
 @pytest.mark.parametrize("far", [0.0, 1e6])
 def test_collinear_sensitive_columns_and_predictors_in_their_span(data, far):
     S, X, y = data
@@ -73,16 +60,6 @@ def test_collinear_sensitive_columns_and_predictors_in_their_span(data, far):
     np.testing.assert_allclose(basis.predictors.scatter()[:4, :4], U.T @ U, rtol=1e-6, atol=1e-4)
 
 
-def test_the_response_variance_is_the_sequential_sum_of_squares(data):
-    S, X, y = data
-    _, basis = basis_of(S, X, y)
-    centered, U, _ = written_out(S, X)
-    beta = np.array([1.0, -2.0, 0.5, 3.0])
-    rest = y - y.mean() - centered @ np.linalg.lstsq(centered, y - y.mean(), rcond=None)[0]
-    expected = np.cov(U @ beta, rest, ddof=0)[0, 1] ** 2 / rest.var()
-    np.testing.assert_allclose(response_variance(basis, beta), expected)
-
-
 def test_a_condition_beyond_floating_point_is_infinite():
     """Its square overflows: many collinear 0/1 columns can have such a triangle."""
     assert _condition_of_triangle(np.diag([1.0, 1e-200])) == np.inf
@@ -96,21 +73,3 @@ def test_the_condition_of_hundreds_of_levels_is_not_overestimated():
     root = np.linalg.qr(levels, mode="r")
     expected = np.linalg.cond(root) ** 2
     assert 0.8 * expected < _condition_of_triangle(root) < 1.01 * expected
-
-
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("collinear", [False, True])
-def test_coordinates_and_raw_coefficients_are_each_others(data, standardize, collinear):
-    S, X, y = data
-    X = np.column_stack([X, X[:, 0] - X[:, 1]]) if collinear else X
-    _, basis = basis_of(S, X, y, standardize)
-    coordinates = Coordinates(basis, 2, by_column=False)
-    theta = np.random.default_rng(0).normal(size=coordinates.size)
-    raw = coordinates.raw(theta)
-    np.testing.assert_allclose(coordinates.theta(raw), theta, rtol=1e-10, atol=1e-12)
-    # η is that of S and of what it leaves of X.
-    level, alpha, beta = coordinates.split(theta.reshape(2, -1))
-    centered, U, _ = written_out(S, X)
-    columns = np.hstack([centered, X - X.mean(0)])
-    known = level + centered @ alpha.T + U @ beta.T
-    np.testing.assert_allclose(raw[:, 0] + columns @ raw[:, 1:].T, known, atol=1e-10)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairridge.data import Rows, Slab
-from fairridge.engines import MemoryEngine, is_wide
+from fairridge.engines import MemoryEngine
 from fairridge.models.spaces import compress
 from fairridge.solvers import spectrum_of
 from fairridge.solvers.spectrum import dependent_columns
@@ -131,14 +131,6 @@ def test_repeated_rows_and_few_directions_lower_the_rank(data):
     assert found.original.predictors.rank == 4
 
 
-def test_a_wide_engine_has_more_predictors_than_rows(data):
-    S, X, y = data
-    assert is_wide(engine_of(S, X, y))
-    assert is_wide(engine_of(S, X[:, :13], y))
-    assert not is_wide(engine_of(S, X[:, :12], y))
-    assert not is_wide(object())
-
-
 @pytest.mark.parametrize("size", [1, 70])
 def test_dependent_columns_do_not_depend_on_blocks(size):
     rng = np.random.default_rng(7)
@@ -148,18 +140,3 @@ def test_dependent_columns_do_not_depend_on_blocks(size):
     columns = np.hstack([np.zeros((80, 1)), columns])
     blocks = [columns[:, k : k + size] for k in range(0, columns.shape[1], size)]
     assert dependent_columns(blocks, columns.shape[1], 75) == (0, 21, 73)
-
-
-@pytest.mark.parametrize("weak", [1.0, 1e-8])
-def test_coefficients_have_the_fitted_values_of_features_in_very_different_units(data, weak):
-    S, X, y = data
-    units = np.ones(30)
-    units[[3, 5, 8]] = 1e7, 1e4, 1e-1
-    found = compress(engine_of(S, X * units, y), standardize=False, predictor_penalty=0.1)
-    features, U = found.engine.rows.predictors[0].values, decorrelated(S, X * units, np.ones(12))
-    # Effects of all directions count, those of small ones less.
-    delta = np.random.default_rng(3).normal(size=(2, 9))
-    delta /= np.sqrt((features**2).sum(axis=0))
-    delta[:, 2:] *= weak
-    wanted = delta @ features.T
-    np.testing.assert_allclose(found.expand(delta) @ U.T, wanted, atol=1e-13 * np.abs(wanted).max())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression
 
 from fairridge import ConvexFairClassifier, ConvexFairRegressor, cross_validate
 from fairridge.exceptions import DataWarning
@@ -141,17 +141,6 @@ def test_the_ends_are_least_squares_and_a_constant(workers):
     assert fair.unfairness_ == 0.0
 
 
-def test_the_path_is_monotone_and_the_attributes_stay_out(workers):
-    path = ConvexFairRegressor(sensitive=SENSITIVE).path(*workers)
-    assert len(path) == 101
-    np.testing.assert_allclose(path.achieved, path.unfairness, atol=1e-9)
-    assert (np.diff(path.lambda_) < 0).all()
-    assert (np.diff(path.deviance) < 0).all()
-    for r in (0.05, 0.5):
-        model = path.at(r)
-        assert list(model.coef_names_) == list(model.predictor_names_)
-
-
 def test_a_predictor_that_the_attributes_explain_is_still_used():
     rng = np.random.default_rng(4)
     group = rng.integers(0, 2, 100)
@@ -237,16 +226,6 @@ def test_a_strength_minimizes_loss_and_penalty(workers, classes, strength):
         model.deviance_ / len(y) + strength * model.unfairness_components_["pairwise"]
         <= found.fun + 1e-10
     )
-
-
-def test_without_a_penalty_it_is_logistic_regression(workers):
-    frame, y = workers
-    codes = labels_of(y, 2)
-    expected = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
-    expected.fit(frame[PREDICTORS], codes)
-    model = ConvexFairClassifier(1.0, sensitive=SENSITIVE).fit(frame, codes)
-    np.testing.assert_allclose(model.beta_, expected.coef_[0], rtol=1e-6)
-    assert model.status_ == "inactive"
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -92,31 +92,6 @@ def test_a_hill_on_a_slope_is_not_missed(width, height, scan):
     assert abs(value(choice.lambda_) - r) < 1e-9
 
 
-def test_bounds_that_always_and_never_hold(profile):
-    def floor(x):
-        return 0.3 + 0.5 / (1 + x)
-
-    assert choose(profile(floor, 0.9), 0.9).status == "inactive"
-    infeasible = choose(profile(floor, 0.2), 0.2)
-    assert (infeasible.status, infeasible.lambda_) == ("infeasible", np.inf)
-
-
-def test_zero_is_met_at_infinity(profile):
-    choice = choose(profile(lambda x: 1 / (1 + x) ** 2, 0.0), 0.0)
-    assert (choice.status, choice.lambda_) == ("converged", np.inf)
-
-
-@pytest.mark.parametrize("r", [0.0, 1e-6])
-def test_a_ceiling_ends_the_search(profile, r):
-    def value(x):
-        return max(1.0 - x / 7.0, 0.0)
-
-    choice = choose(profile(value, r, ceiling=7.0), r)
-    assert choice.status == "converged"
-    np.testing.assert_allclose(choice.lambda_, 7.0 * (1.0 - r), rtol=1e-9)
-    assert value(choice.lambda_) <= r + 1e-10
-
-
 def test_a_crossing_near_zero_is_found(profile):
     r = 1 - 1e-9
     choice = choose(profile(lambda x: 1 / (1 + 1e9 * x), r), r)
@@ -139,22 +114,6 @@ def test_a_good_start_needs_few_values():
     choice = choose(values, 0.05)
     np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
     assert len(value.places) <= 14
-
-
-@pytest.mark.parametrize("typical", [1e-6, 1e9])
-def test_a_bad_start_finds_the_same(typical):
-    choice = choose(sparse(falling, 0.05, typical=typical), 0.05)
-    np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
-
-
-def test_one_profile_serves_many_bounds():
-    bounds = np.linspace(0.0, 1.0, 21)
-    value = Counted(falling)
-    profile = sparse(value, *bounds, typical=20.0)
-    for r in bounds[1:-1]:
-        np.testing.assert_allclose(choose(profile, r).lambda_, 1.0 / r - 1.0, rtol=1e-8)
-    assert choose(profile, 0.0).lambda_ == np.inf
-    assert len(value.places) < 250
 
 
 def test_of_a_value_that_jumps_the_side_on_which_the_bound_holds_is_chosen():
