@@ -92,25 +92,6 @@ def test_precision_and_error_are_scikit_learns(loans):
         np.testing.assert_allclose(group.share, part["w"].sum() / loans["w"].sum())
 
 
-def test_intersections_are_fairlearns_groups_of_several_features(loans):
-    labels = (loans["p"] > 0.5).astype(int)
-    found = audit(
-        loans["y"], labels, sensitive_features=loans[["sex", "race"]], intersections=True, small=1
-    )
-    crossed = found["sex × race"]
-    theirs = fairlearn.MetricFrame(
-        metrics=fairlearn.selection_rate,
-        y_true=loans["y"],
-        y_pred=labels,
-        sensitive_features=loans[["sex", "race"]],
-    )
-    ours = {group.group: group.selection_rate.value for group in crossed.groups}
-    assert ours == {f"{s} × {r}": rate for (s, r), rate in theirs.by_group.items()}
-    np.testing.assert_allclose(
-        crossed.demographic_parity_ratio, theirs.ratio(method="between_groups"), rtol=1e-12
-    )
-
-
 def test_dependence_on_all_attributes_is_a_regression(loans):
     found = audit(loans["y"], loans["p"], sensitive_features=loans[["sex", "race", "age"]])
     S = pd.get_dummies(loans[["sex", "race", "age"]], dtype=float)

@@ -8,7 +8,6 @@ import pytest
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.models.spaces import compress
-from fairridge.solvers import spectrum_of
 from fairridge.solvers.spectrum import dependent_columns
 
 EXACT = np.vectorize(Fraction, otypes=[object])
@@ -58,36 +57,6 @@ def test_features_are_a_rotation_of_the_scaled_columns(data, standardize, weight
     np.testing.assert_allclose(
         ((beta * scale) ** 2).sum(axis=-1), (delta**2).sum(axis=-1), rtol=1e-11
     )
-
-
-@pytest.mark.parametrize("standardize", [True, False])
-def test_the_basis_is_that_of_the_columns(data, standardize):
-    S, X, y = data
-    X[:, 3], X[:, 7] = 4.0, 2.0 * S[:, 0] + 1.0
-    X[:, 9] = X[:, 8] - S[:, 1]
-    found = compress(engine_of(S, X, y), standardize=standardize, predictor_penalty=0.0)
-    basis, U = found.original, decorrelated(S, X, np.ones(12))
-    U[:, [3, 7]] = 0.0
-    scale = np.sqrt((U**2).mean(axis=0))
-    scale = np.where(scale > 0.0, scale, basis.predictors.scale) if standardize else np.ones(30)
-    plain, _, _ = spectrum_of(U, scale, 1e-10)
-    wide = basis.predictors
-    assert wide.rank == plain.rank == 9
-    assert wide.dependent == plain.dependent
-    np.testing.assert_allclose(wide.scale, scale, rtol=1e-12)
-    np.testing.assert_allclose(wide.eigenvalues, plain.eigenvalues, rtol=1e-9)
-    np.testing.assert_allclose(wide.squares(), (U**2).sum(axis=0), rtol=1e-10)
-    np.testing.assert_allclose(wide.scatter(), U.T @ U, atol=1e-9)
-    coefficients = np.random.default_rng(4).normal(size=(2, 30))
-    np.testing.assert_allclose(wide.quadratic(coefficients), plain.quadratic(coefficients))
-    np.testing.assert_allclose(
-        wide.products(basis.on_predictors), U.T @ (y - y.mean())[:, None], atol=1e-10
-    )
-    np.testing.assert_allclose(basis.deviations, np.hstack([S, X]).std(axis=0), atol=1e-12)
-    total = np.where(X.std(axis=0) > 0.0, (X.std(axis=0) ** 2) * 12.0, 1.0)
-    explained = 1.0 - (U**2).sum(axis=0) / total
-    explained[3] = 0.0
-    np.testing.assert_allclose(basis.explained, explained, atol=1e-10)
 
 
 def exact_coefficients(S, X, y, penalty):

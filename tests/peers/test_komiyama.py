@@ -142,15 +142,6 @@ class TestEnds:
         np.testing.assert_allclose([model.intercept_, *model.coef_], expected, rtol=1e-9)
         assert (model.lambda_, model.status_, model.bound_active_) == (0.0, "inactive", False)
 
-    def test_beta_grows_above_least_squares_and_comes_back(self):
-        S, X, y = generated(4, n=300)
-        path = KomiyamaRegressor().path(X, y, sensitive_features=S)
-        ratio = path.beta[:, 0] / path.beta[-1, 0]
-        assert ratio[0] == pytest.approx(1.0)
-        assert ratio.max() > 1.1
-        np.testing.assert_allclose(path.beta, ratio[:, None] * path.beta[-1], rtol=1e-9)
-        np.testing.assert_allclose(path.achieved, np.minimum(path.unfairness, path.achieved[-1]))
-
 
 class TestDegenerate:
     def test_predictors_that_explain_nothing(self):
