@@ -8,7 +8,6 @@ from fairridge.metrics.groups import Grouping
 from tests.zoo import mean_interval, rate_interval
 
 N = 400
-NAMES = ("counts", "weights", "sizes", "means", "squares")
 
 
 @pytest.fixture(params=["equal", "unequal", "some absent"])
@@ -43,23 +42,3 @@ def test_groups_have_the_means_and_rates_of_their_rows(rows):
                 np.testing.assert_allclose(found, wanted, rtol=1e-12)
             place += 1
     assert np.isnan(rates[-1].value)
-
-
-def test_tables_of_batches_add_up_to_that_of_all_rows(rows):
-    groupings, weight, *columns = rows
-    whole = GroupTable.of(groupings, weight, *columns)
-    parts = [
-        GroupTable.of([g.take(some) for g in groupings], weight[some], *(c[some] for c in columns))
-        for some in (np.arange(3), np.arange(3, 150), np.arange(150, N))
-    ]
-    for table in (sum(parts[1:], start=parts[0]), sum(parts[::-1][1:], start=parts[-1])):
-        for name in NAMES:
-            np.testing.assert_allclose(getattr(table, name), getattr(whole, name), rtol=1e-9)
-
-
-def test_constants_have_no_squares():
-    grouping = Grouping("sex", ("f", "m"), np.arange(90) % 2)
-    weight = np.random.default_rng(0).lognormal(size=90)
-    table = GroupTable.of([grouping], weight, np.full(90, 0.1), np.ones(90, dtype=bool))
-    assert not table.squares.any()
-    assert (table.means[1] == 1.0).all()
