@@ -30,12 +30,9 @@ def test_numbers_of_a_column_can_be_told_apart():
     ("found", "texts"),
     [
         ((10.4, 10.39, 10.41), ["10.40", "10.39", "10.41"]),
-        ((0.91, 0.83, 1.003), ["0.910", "0.830", "1.003"]),
         ((0.0, 0.0, 0.0154), ["0.0000", "0.0000", "0.0154"]),
         ((12243.0, 11000.5, 13500.0), ["12,243", "11,000", "13,500"]),
-        ((2.5e-7, 1e-7, 4e-7), ["2.50e-07", "1.00e-07", "4.00e-07"]),
         ((1.5, np.nan, np.inf), ["1.50", "", "∞"]),
-        ((np.nan, np.nan, np.nan), ["", "", ""]),
     ],
 )
 def test_ends_of_an_interval_differ_from_the_estimate(found, texts):
@@ -73,18 +70,6 @@ def test_what_does_not_fit_stands_below():
     assert all(f"column {k}" in " ".join(lines) for k in range(12))
 
 
-def test_rows_are_named_by_as_many_columns_as_tell_them_apart():
-    wide = {f"column {k}": Column([1.0, 2.0], f"column {k}") for k in range(9)}
-    terms = {"class": Column(["a", "b"], "class"), "term": Column(["x", "x"], "term")}
-    lines = table(**terms, **wide).text().splitlines()
-    assert sum(line.split()[:1] == ["a"] for line in lines) == 2
-    assert sum("term" in line for line in lines) == 1  # classes suffice
-    terms["class"] = Column(["a", "a"], "class")
-    terms["term"] = Column(["x", "z"], "term")
-    lines = table(**terms, **wide).text().splitlines()
-    assert sum(line.split()[:2] == ["a", "z"] for line in lines) == 2
-
-
 def test_brief_tables_print_their_first_rows():
     values = {"row": list(range(1234)), "unfairness": [0.01] * 1234, "y": [np.nan] * 1234}
     text = Table.of(values, "Title", "A note.", brief=True).text()
@@ -100,3 +85,15 @@ def test_notebooks_show_the_first_rows_and_escape_names():
     assert "… and 1,214 more rows" in html
     assert "&lt;b&gt;" in html
     assert "&lt;i&gt;" in html
+
+
+def test_rows_are_named_by_as_many_columns_as_tell_them_apart():
+    wide = {f"column {k}": Column([1.0, 2.0], f"column {k}") for k in range(9)}
+    terms = {"class": Column(["a", "b"], "class"), "term": Column(["x", "x"], "term")}
+    lines = table(**terms, **wide).text().splitlines()
+    assert sum(line.split()[:1] == ["a"] for line in lines) == 2
+    assert sum("term" in line for line in lines) == 1  # classes suffice
+    terms["class"] = Column(["a", "a"], "class")
+    terms["term"] = Column(["x", "z"], "term")
+    lines = table(**terms, **wide).text().splitlines()
+    assert sum(line.split()[:2] == ["a", "z"] for line in lines) == 2

@@ -9,7 +9,7 @@ from tests import zoo
 
 # Levels that decide the response are warned of, and are what is difficult here.
 pytestmark = pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
-LISTS = ([1.0], [0.0, 1.0], [1.0, 0.3, 0.02], [0.02], [0.5, 0.02, 1.0])
+LISTS = ([0.02], [0.0, 1.0], [1.0, 0.3, 0.02])
 DEFINITIONS = ("statistical-parity", "equality-of-opportunity", "individual", "mean-parity")
 FAMILIES = ["gaussian", "binomial"]
 FAMILIES += [pytest.param(name, marks=pytest.mark.slow) for name in ("poisson", "multinomial")]
@@ -68,13 +68,12 @@ def test_of_a_path(people, family, definition):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("definition", DEFINITIONS)
-@pytest.mark.parametrize("family", FAMILIES)
-def test_of_cross_validation(people, family, definition):
+def test_of_cross_validation(people, definition):
     X, responses = people
     rows = []
-    for bounds in LISTS[1:]:
+    for bounds in LISTS:
         found = cross_validate(
-            model_of(family, definition), X, responses[family], unfairness=bounds, cv=2,
+            model_of("binomial", definition), X, responses["binomial"], unfairness=bounds, cv=2,
             random_state=0,
         )  # fmt: skip
         rows += [record for record in found.records if record["fold"] == 0]
@@ -87,7 +86,7 @@ def test_of_a_comparison(people, family):
     X, responses = people
     names = ["FRRM", "NCLM", "ZLM"] if family == "gaussian" else ["FGRRM", "ZLRM"]
     rows = []
-    for bounds in LISTS[1:]:
+    for bounds in LISTS:
         found = compare(
             X, responses[family], sensitive=["sex", "age"], unfairness=bounds, models=names, cv=2
         )

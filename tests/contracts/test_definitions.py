@@ -99,7 +99,7 @@ def test_one_is_least_squares(model, data):
 
 @pytest.mark.slow
 def test_a_path_equals_its_models(model, data):
-    bounds = [0.0, 0.003, 0.1, 0.5, 0.97, 1.0]
+    bounds = [0.0, 0.003, 0.5, 1.0]
     path = model.path(*data, unfairness=bounds)
     for k, r in enumerate(bounds):
         single = model.set_params(unfairness=r).fit(*data)
@@ -112,8 +112,7 @@ def test_a_path_equals_its_models(model, data):
 
 @pytest.mark.slow
 def test_unfairness_and_deviance_are_monotone_along_the_path(model, data):
-    path = model.path(*data)
-    assert len(path) == 101
+    path = model.path(*data, unfairness=np.linspace(0.0, 1.0, 21))
     # With less of one attribute in η, its correlation with another may rise.
     if not isinstance(model.definition, fairness.MaximalCorrelation):
         assert (np.diff(path.achieved) >= -1e-12).all()

@@ -261,9 +261,7 @@ OPTIONS = {
 }
 
 
-@crossed(
-    family=NAMES, penalty=PENALTIES, r=[0.0, 0.03, 0.4], option=OPTIONS, weighted=[False, True]
-)
+@crossed(family=NAMES, penalty=PENALTIES, r=[0.0, 0.1], option=OPTIONS, weighted=[False, True])
 def test_the_penalized_deviance_is_stationary(data, penalty, r, option):
     options = OPTIONS[option]
     model = data.fit(r, penalty=PENALTIES[penalty], **options)
@@ -284,7 +282,7 @@ def test_classes_may_be_called_anything(penalty):
     np.testing.assert_allclose(other.beta_[new], plain.beta_, atol=1e-8)
 
 
-@crossed(family=NAMES, r=[1e-6, 1e-4, 1e-3], penalty=["lasso", "elastic"], weighted=[False, True])
+@crossed(family=NAMES, r=[1e-6, 1e-3], penalty=["lasso", "elastic"], weighted=[False, True])
 def test_a_small_bound_is_met_exactly_under_absolute_values(data, penalty, r):
     model = data.fit(r, penalty=PENALTIES[penalty])
     assert model.alpha_.any()
@@ -524,16 +522,6 @@ def test_a_path_equals_its_models(data, definition):
         assert (at.unfairness, at.status_) == (r, single.status_)
 
 
-@pytest.mark.parametrize("order", [[1.0, 0.3, 0.02, 0.0], [0.0, 0.02, 0.3, 1.0], [0.02, 1.0, 0.3]])
-def test_a_path_may_ask_in_any_order(family, order):
-    data = Data(family)
-    path = data.model().path(data.Z, data.y, unfairness=order)
-    for k, r in enumerate(order):
-        single = data.fit(r)
-        np.testing.assert_allclose(path.alpha[k], single.alpha_, atol=1e-8)
-        assert (path.unfairness[k], path.status[k]) == (r, single.status_)
-
-
 def test_a_path_has_101_bounds_and_a_frame(family):
     data = Data(family, n=60)
     path = data.model().path(data.Z, data.y)
@@ -582,15 +570,6 @@ def test_rows_of_zero_weight_are_absent(family):
     np.testing.assert_allclose(with_absent.beta_, without.beta_, rtol=1e-9)
 
 
-def test_the_order_of_rows_does_not_matter(data):
-    order = np.random.default_rng(6).permutation(len(data.S))
-    plain = data.fit(0.05)
-    arguments = {k: None if v is None else v[order] for k, v in data.arguments.items()}
-    other = data.model(0.05).fit(data.Z[order], data.y[order], **arguments)
-    np.testing.assert_allclose(other.alpha_, plain.alpha_, rtol=1e-7, atol=1e-10)
-    np.testing.assert_allclose(other.beta_, plain.beta_, rtol=1e-7, atol=1e-10)
-
-
 def test_units_and_origin_of_S_do_not_matter(data):
     plain = data.fit(0.05)
     moved = Data(data.family, weighted=data.weight is not None)
@@ -623,7 +602,7 @@ def test_an_offset_of_all_classes_cancels():
     )
 
 
-@pytest.mark.parametrize("size", [30.0, 1000.0, -1000.0, 1e4])
+@pytest.mark.parametrize("size", [30.0, -1000.0])
 def test_an_offset_may_be_large(family, size):
     data = Data(family)
     plain = data.fit(0.05)

@@ -24,7 +24,6 @@ from reproduction import (
     linear,
     logistic,
     others,
-    profiles,
 )
 from reproduction import fairml as fairml_module
 from reproduction.bias import nclm_coefficients
@@ -167,20 +166,6 @@ def test_nclm_is_the_constrained_optimum(settings, r):
         options={"ftol": 1e-14, "maxiter": 500},
     )  # fmt: skip
     np.testing.assert_allclose(np.concatenate([alpha, beta]), best.x, rtol=1e-4)
-
-
-def test_definitions_are_those_of_the_library(settings):
-    rows = profiles.definitions_part("example", 0, settings)
-    sample = sample_example(settings, 0)
-    at = pick(rows, r=0.3).set_index("definition")["value"]
-    parity = FairRidgeRegressor(0.3, sensitive=[0, 1, 2]).fit(sample.Z, sample.y)
-    for name, definition in (
-        ("equality of opportunity", "equality-of-opportunity"),
-        ("individual fairness", "individual"),
-    ):
-        model = FairRidgeRegressor(at[name], sensitive=[0, 1, 2], definition=definition)
-        model.fit(sample.Z, sample.y)
-        np.testing.assert_allclose(model.alpha_, parity.alpha_, rtol=1e-6)
 
 
 @pytest.mark.slow
