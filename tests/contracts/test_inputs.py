@@ -381,6 +381,16 @@ def test_four_rows_with_nearly_all_of_the_weight(kind):
     np.testing.assert_allclose(np.ravel(model.coef_), expected.params[1:], rtol=1e-6)
 
 
+def test_rows_of_hardly_any_weight_beside_enough_others():
+    S, X, eta, rng = make()
+    weight, y = np.where(np.arange(N) < 6, 1.0, 1e-12), eta + rng.normal(size=N)
+    model = fit(FairRidgeRegressor(1.0), S, X, y, sample_weight=weight)
+    A = np.column_stack([np.ones(6), S[:6], X[:6]])
+    raw = np.linalg.solve(A, y[:6])
+    np.testing.assert_allclose(model.intercept_, raw[0], rtol=1e-6)
+    np.testing.assert_allclose(model.coef_, raw[1:], rtol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:predictor column")
 def test_wide_rows_of_one_weight_are_answered_without_a_penalty():
     rng = np.random.default_rng(0)
