@@ -17,6 +17,7 @@ from fairridge.markup import Html, element, join
 
 # Columns of text that a printed table usually has, and the least that numbers get beside names.
 TEXT_WIDTH = 78
+PAGE_WIDTH = 120  # of a notebook, in characters
 LEAST_WIDTH = 40
 # Rows of a long table that a notebook shows.
 SHOWN_ROWS = 20
@@ -148,15 +149,16 @@ class Table:
 
     def html(self) -> str:
         """Return what a notebook shows: the first rows, if there are many."""
-        parts, columns = [], self._shown
+        parts = []
         if self.facts:
             parts.append(_html(self.title, [("td", fact) for fact in self.facts], [True, False]))
-        if columns:
+        title = "" if self.facts else self.title
+        for columns in self._beside(PAGE_WIDTH, SHOWN_ROWS):
             lines = zip(*(column.cells[:SHOWN_ROWS] for column in columns), strict=True)
             head = "th", [str(column.head) for column in columns]
             rows = [head, *(("td", line) for line in lines)]
-            title = "" if self.facts else self.title
             parts.append(_html(title, rows, [column.left for column in columns]))
+            title = ""
         notes = [*self.notes, *self._more()]
         return join([*parts, *(element("div", element("small", note)) for note in notes)])
 
@@ -170,26 +172,35 @@ class Table:
         return [f"… and {hidden:,} more rows"] if hidden > 0 else []
 
     def _blocks(self, room: int, whole: bool) -> Iterator[list[str]]:
-        """Return lines of the columns that stand beside each other, the first in each block."""
+        """Yield lines of the columns that stand beside each other, the first in each block."""
         rows = SHOWN_ROWS if self.brief else None
-        if not self._shown:
-            return
+        keys, most = _keys(self._shown), room - LEAST_WIDTH
+        for columns in self._beside(room, rows, None if whole else most):
+            texts = [_padded(column, rows) for column in columns]
+            first = ["  ".join(cells) for cells in zip(*texts[:keys], strict=True)]
+            if not whole and len(first[0]) > most:
+                first = [cut(cell, most) for cell in first]
+            yield _lines_of([first, *texts[keys:]])
+
+    def _beside(
+        self, room: int, rows: int | None, most: int | None = None
+    ) -> Iterator[list[Column]]:
+        """Yield columns that fit beside each other, each time after those that name the rows."""
         keys = _keys(self._shown)
-        texts = [_padded(column, rows) for column in self._shown]
-        first, others = (
-            ["  ".join(cells) for cells in zip(*texts[:keys], strict=True)],
-            texts[keys:],
-        )
-        if not whole and len(first[0]) > room - LEAST_WIDTH:
-            first = [cut(cell, room - LEAST_WIDTH) for cell in first]
-        room = max(room, len(first[0]) + LEAST_WIDTH)
-        block: list[list[str]] = [first]
-        for column in others:
-            if sum(len(c[0]) + 2 for c in block) + len(column[0]) > room and len(block) > 1:
-                yield _beside(block)
-                block = [first]
+        widths = [len(_padded(column, rows)[0]) + 2 for column in self._shown]
+        first, others = self._shown[:keys], list(zip(self._shown, widths, strict=True))[keys:]
+        start = sum(widths[:keys])
+        start = start if most is None else min(start, most + 2)
+        room = max(room + 2, start + LEAST_WIDTH)
+        block, used = list(first), start
+        for column, width in others:
+            if used + width > room and len(block) > keys:
+                yield block
+                block, used = list(first), start
             block.append(column)
-        yield _beside(block)
+            used += width
+        if block:
+            yield block
 
 
 class Tabular:
@@ -239,7 +250,7 @@ def _padded(column: Column, rows: int | None) -> list[str]:
     return [text.ljust(width) if column.left else text.rjust(width) for text in texts]
 
 
-def _beside(block: Sequence[Sequence[str]]) -> list[str]:
+def _lines_of(block: Sequence[Sequence[str]]) -> list[str]:
     head, *rows = ("  ".join(cells).rstrip() for cells in zip(*block, strict=True))
     return [head, "-" * max(map(len, [head, *rows])), *rows]
 
