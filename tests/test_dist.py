@@ -100,7 +100,9 @@ def test_the_readme_runs(installed, tmp_path):
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
     shown = run(installed / "python", "-c", code, cwd=tmp_path, MPLBACKEND="Agg")
     assert "age and sex explain" in shown
-    assert "Fairness audit" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Validation of a model for income" in (tmp_path / "report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_demonstration_runs(installed, tmp_path):
