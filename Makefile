@@ -140,11 +140,11 @@ $(DOCS): $(READY)
 	touch $(DOCS)
 
 docs: $(DOCS)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Adds the version of pyproject.toml to the branch gh-pages, and makes it the latest one.
 docs-publish: $(DOCS)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --push --update-aliases \
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/mike deploy --push --update-aliases \
 		$$($(BIN)/python -c "import fairridge; print(fairridge.__version__)") latest
 	$(BIN)/mike set-default --push latest
 
