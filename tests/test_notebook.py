@@ -147,3 +147,10 @@ def test_a_path_draws_what_it_achieved(people):
     assert len(lines) == 2
     ys = [float(pair.split(",")[1]) for pair in lines[0].get("points").split()]
     assert ys[0] > ys[1] > ys[2]  # down is up in SVG
+
+
+def test_regressions_have_r_squared(people):
+    X, _ = people
+    model = FairRidgeRegressor(sensitive="sex", predictor_penalty=1.0)
+    path = model.path(X, X["<b>"] ** 2, unfairness=[0.1, 1.0])
+    assert "r_squared" in path._repr_html_()

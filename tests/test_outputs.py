@@ -35,7 +35,8 @@ def test_permissions_of_a_replaced_file_are_kept(tmp_path):
     assert stat.S_IMODE(place.stat().st_mode) == 0o640
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     place = tmp_path / "file"
     place.write_bytes(b"old")
 
@@ -43,9 +44,9 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
         with writing(place) as file:
             file.write(b"half")
             file.flush()
-            raise KeyboardInterrupt
+            raise error
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         fail()
     assert place.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]

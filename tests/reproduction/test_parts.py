@@ -94,13 +94,17 @@ def test_linear_runs_are_those_of_cross_validate(linear_run, settings, model):
 def test_zafars_model_of_a_fold_is_the_public_one(settings):
     data = sources.load("GCR, gender corrected", settings)
     train, test = settings.cut(1000, 0)[0]
-    measured = linear.measured_fold(Fold.of(data, train, test), np.array(settings.bounds))
+    fold = Fold.of(data, train, test)
+    measured = linear.measured_fold(fold, np.array(settings.bounds))
     limit = max(measured[name]["covariance"][3] for name in ("FRRM", "NCLM"))
     model = ZafarRegressor(limit, sensitive=data.sensitive, bound="covariance")
     y = data.y
     fitted = model.fit(data.frame.iloc[train], y[train]).predict(data.frame.iloc[test])
     expected = np.sqrt(((y[test] - fitted) ** 2).mean())
     assert measured["ZLM"]["rmse"][3] == pytest.approx(expected)
+    scores = model.predict(data.frame.iloc[train])
+    covariances = np.cov(np.column_stack([fold.S[train], scores]).T)[:-1, -1]
+    assert measured["ZLM"]["covariance"][3] == pytest.approx(np.abs(covariances).max())
 
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")  # levels decide
