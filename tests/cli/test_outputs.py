@@ -62,7 +62,6 @@ def test_inputs_are_not_overwritten(run, files, command):
     ("command", "out"),
     [
         ("fit d.csv -y y -s s -o", "o.json"),
-        ("path d.csv -y y -s s --bounds 0,1 --plot", "o.png"),
         ("report d.csv -y y -s s --cv 0 --bootstrap 0 -o", "o.html"),
         ("predict d.csv -m m.json -o", "o.csv"),
         ("predict d.csv -m m.json -o", "o.parquet"),

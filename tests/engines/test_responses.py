@@ -5,7 +5,7 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.engines.sums import DistinctResponses, null_sums
+from fairridge.engines.sums import null_sums
 from fairridge.families import Binomial, Gamma, Multinomial, Poisson
 
 N = 3000
@@ -72,16 +72,3 @@ def test_moments_of_classes_tell_the_null_model(family):
     np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-8)
     np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-8)
     assert null_sums(Poisson(), engine.moments(), center, level[:1]) is None
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.random.default_rng(8).normal(size=2000),
-        # The first rows do not show that there are many values.
-        np.concatenate([np.zeros(1000), np.arange(1000.0)]),
-    ],
-    ids=["continuous", "continuous later"],
-)
-def test_many_values_are_not_counted(y):
-    assert DistinctResponses.of(y[:, None], np.ones(len(y))) is None

@@ -163,6 +163,8 @@ def test_every_kind_of_model_that_can_be_saved_is_forged():
     ("place", "value", "message"),
     [
         (("fitted", "alpha_"), [1.0], "'alpha_' must be finite 64-bit floats of shape"),
+        (("fitted", "alpha_"), {"object": "Popen", "args": "x"}, "is not a fairridge model file"),
+        (("fitted", "alpha_"), {"code": "print(1)"}, "unknown kind 'code'"),
         (("fitted", "n_rows_"), 10**400, "'n_rows_' cannot be read: .* more than 64 bits"),
         (("fitted", "lambda_"), -1.0, "'lambda_' must be 64-bit floats that are at least 0"),
         (("fitted", "status_"), "fine", "'status_' cannot be 'fine'"),

@@ -1,4 +1,4 @@
-"""Fit a path and write predictions under a limit: small file, large file, output, bytes."""
+"""Fit a path, write and audit predictions under a limit: small file, large file, output, bytes."""
 
 import os
 import re
@@ -10,7 +10,7 @@ os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"  # other pools reserve more t
 
 import pyarrow.parquet as pq
 
-from fairridge import FairRidgeRegressor, sources
+from fairridge import FairRidgeRegressor, audit, sources
 
 ROLES = {"response": "y", "sensitive": ["s1", "s2"], "predictors": [f"x{k}" for k in range(1, 25)]}
 
@@ -21,13 +21,15 @@ def used():
 
 def main(small, large, output, allowed):
     # Threads, pools and libraries take their memory first; a small problem wakes them.
-    FairRidgeRegressor().fit(sources.parquet(small, **ROLES, batch_rows=5000))
+    few = sources.parquet(small, **ROLES, batch_rows=5000)
+    audit(few, FairRidgeRegressor().fit(few).predict(few))
     limit = used() + int(allowed)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     source = sources.parquet(large, **ROLES)
     model = FairRidgeRegressor().path(source).at(0.05)
     model.predict(source).write(output)
-    print(model.n_rows_, pq.read_metadata(output).num_rows)  # noqa: T201
+    found = audit(source, model.predict(source), intersections=True)
+    print(model.n_rows_, pq.read_metadata(output).num_rows, found.overall.count)  # noqa: T201
 
 
 if __name__ == "__main__":

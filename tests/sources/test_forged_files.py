@@ -115,15 +115,3 @@ def test_what_is_wrong_with_moments_is_said(source, tmp_path, changes, message):
     np.savez(path, **{**moments_fields(source, path), **changes})
     with pytest.raises(ValueError, match=message):
         RowMoments.load(path)
-
-
-def test_what_is_wrong_with_level_counts_is_said(source, tmp_path):
-    path = tmp_path / "levels.json"
-    sources.count_levels(source).save(path)
-    document = json.loads(path.read_text())
-    document["roles"]["kinds"]["skill"] = "color"
-    path.write_text(json.dumps(document))
-    with pytest.raises(
-        ValueError, match=r"levels\.json does not hold level counts.*kinds of Roles is"
-    ):
-        LevelCounts.load(path)

@@ -71,20 +71,6 @@ def test_fits_are_those_of_rows_in_memory(case, home, people):
         np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=1e-10)
 
 
-def test_an_offset_of_a_gaussian_model_is_subtracted_and_nothing_else(people):
-    """Whatever the definition asks of the rows."""
-    few, definition = people.head(300), StatisticalParity(measure="deviance")
-    model = FairRidgeRegressor(1.0, definition=definition, sensitive=SENSITIVE)
-    less = clone(model).fit(few[COLUMNS], few["wage"] - few["exposure"])
-    assert less.unfairness_ > 0.0
-    assert_same_model(model.fit(few[COLUMNS], few["wage"], offset=few["exposure"]), less)
-    source = sources.frame(
-        few[columns_of("wage", offset="exposure")],
-        response="wage", sensitive=SENSITIVE, offset="exposure",
-    )  # fmt: skip
-    assert_same_model(clone(model).fit(source), less)
-
-
 def test_a_path_is_that_of_rows_in_memory(home, people):
     frame = people[columns_of("wage")]
     path = FairRidgeRegressor().path(home(frame, response="wage", sensitive=SENSITIVE))
@@ -97,15 +83,16 @@ def test_a_path_is_that_of_rows_in_memory(home, people):
     assert_same_model(path.at(0.07), other.at(0.07))
 
 
+def counted(source, monkeypatch):
+    """Return the columns of every pass over a source."""
+    seen, map_batches = [], source.map_batches
+    monkeypatch.setattr(source, "map_batches", lambda w, c: seen.append(c) or map_batches(w, c))
+    return seen
+
+
 def test_gaussian_models_read_the_rows_once(people, monkeypatch):
     source = sources.frame(people[columns_of("wage")], response="wage", sensitive=SENSITIVE)
-    seen = []
-    map_batches = source.map_batches
-    monkeypatch.setattr(
-        source,
-        "map_batches",
-        lambda w, c: seen.append(c) or map_batches(w, c),
-    )
+    seen = counted(source, monkeypatch)
     model = FairRidgeRegressor().fit(source)
     # The levels of two columns, then everything.
     assert seen == [("sex", "region"), ("sex", "skill", "age", "region", "years", "wage")]
@@ -114,13 +101,7 @@ def test_gaussian_models_read_the_rows_once(people, monkeypatch):
 
 def test_each_step_of_a_glm_is_one_pass(people, monkeypatch):
     source = sources.frame(people[columns_of("hired")], response="hired", sensitive=SENSITIVE)
-    seen = []
-    map_batches = source.map_batches
-    monkeypatch.setattr(
-        source,
-        "map_batches",
-        lambda w, c: seen.append(c) or map_batches(w, c),
-    )
+    seen = counted(source, monkeypatch)
     model = FairRidgeClassifier(0.05).fit(source)
     assert model.status_ == "converged"
     assert len(seen) == 1 + model.n_iter_

@@ -113,13 +113,6 @@ def test_squared_differences_of_times_are_exact(people):
     assert_same_model(ours, theirs)
 
 
-def test_counts_are_exact():
-    frame = problem(y=lambda rng, eta: rng.poisson(np.exp(0.5 * eta)).astype(float))
-    M, said, exact = forms(frame, AbsoluteDifference())
-    assert said == []
-    np.testing.assert_allclose(M, exact, rtol=1e-11)
-
-
 @pytest.mark.parametrize(("groups", "transform"), [(64, None), (256, np.arctan)])
 def test_the_stated_error_holds(monkeypatch, groups, transform):
     monkeypatch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", groups)

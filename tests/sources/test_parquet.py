@@ -164,12 +164,6 @@ def test_files_that_disagree_are_named_together(folder, small):
     assert re.search(found, message)
 
 
-def test_only_used_columns_must_agree(folder, small):
-    small.head(10).drop(columns="skill").to_parquet(folder / "part-7.parquet")
-    source = sources.parquet(folder, response="wage", sensitive="age", predictors=["years"])
-    assert FairRidgeRegressor().fit(source).n_rows_ == 410
-
-
 # ------------------------------------------------------------------ values and roles
 
 

@@ -1,8 +1,5 @@
 """Predictions for rows in files: written in batches, beside columns that are kept."""
 
-import os
-import threading
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -65,11 +62,8 @@ def test_offsets_and_separate_attributes_are_found_among_the_columns(people, tmp
     )
     source = sources.parquet(folder, offset="exposure")
     written = pd.read_parquet(model.predict(source).write(tmp_path / "out.parquet"))
-    expected = model.predict(
-        frame[["skill", "region", "years"]],
-        sensitive_features=frame[SENSITIVE],
-        offset=frame["exposure"],
-    )
+    new = {"sensitive_features": frame[SENSITIVE], "offset": frame["exposure"]}
+    expected = model.predict(frame[["skill", "region", "years"]], **new)
     np.testing.assert_allclose(written["prediction"], expected, rtol=1e-13)
 
 
@@ -122,8 +116,6 @@ def test_columns_that_predictions_need_must_be_usable(folder, small, tmp_path):
     small.drop(columns="age").to_parquet(folder / "part-9.parquet")
     with pytest.raises(ValueError, match=r"part-9\.parquet: has no column 'age'"):
         model.predict(sources.parquet(folder))
-    with pytest.raises(ValueError, match="name the response column"):
-        sources.count_levels(sources.parquet(folder))
 
 
 def test_columns_to_keep(folder, small, tmp_path):
@@ -161,20 +153,6 @@ def test_predictions_are_not_written_onto_their_rows(folder, small, tmp_path):
     assert {file: file.read_bytes() for file in folder.iterdir()} == before
     alone = in_memory(small).predict(sources.parquet([first]))
     alone.write(folder / "new.parquet")  # of one file by name, the others are no inputs
-
-
-def test_predictions_follow_links_and_go_to_pipes(folder, small, tmp_path):
-    predictions = in_memory(small).predict(sources.parquet(folder))
-    (tmp_path / "link.parquet").symlink_to("out.parquet")
-    assert predictions.write(tmp_path / "link.parquet").is_symlink()
-    os.mkfifo(tmp_path / "pipe")
-    found = []
-    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
-    reader.start()
-    predictions.write(tmp_path / "pipe")
-    reader.join(10)
-    assert (tmp_path / "pipe").is_fifo()
-    assert pq.read_table(pa.BufferReader(found[0])).equals(pq.read_table(tmp_path / "out.parquet"))
 
 
 def test_an_offset_is_not_an_input_of_the_model(folder, small):
