@@ -2,14 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.export import reasons, scorecard
-from tests.zoo import LateModule
 
-duckdb = LateModule("duckdb")
-onnxruntime = LateModule("onnxruntime")
+from .formats import FORMATS
 
 N = 120
 
@@ -43,6 +42,13 @@ def new():
     frame.loc[2, "race"] = "stranger"
     frame.loc[3, "text"] = "new"
     return frame
+
+
+@pytest.mark.parametrize("name", ["sql", "python", "onnx"])
+def test_formats_do_what_the_model_does(name, model, new):
+    rows = {"sql": pa.Table.from_pandas(new), "onnx": new.fillna({"text": "(missing)"})}
+    found = FORMATS[name](model, rows.get(name, new))["prediction"]
+    np.testing.assert_allclose(found, model.predict(new), rtol=1e-10)
 
 
 def test_scorecards_have_points_for_missing_levels_but_not_for_missing_numbers():
