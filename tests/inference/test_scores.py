@@ -94,24 +94,6 @@ def test_errors_across_b_count_by_how_far_the_model_follows_its_rows():
     np.testing.assert_allclose(limits, expected, rtol=3e-3)
 
 
-def test_errors_of_variances_multiply_the_odds():
-    one = scores([0.3], 0.0)
-    for place, sign in ((1, 1), (2, 1)):
-        covariance = np.zeros((3, 3))
-        covariance[place, place] = 0.2**2
-        found = replace(one, covariance=covariance).quantile(0.9)
-        assert found == pytest.approx(0.09 * np.exp(sign * 0.2 * stats.norm.ppf(0.9)), rel=0.02)
-    # Scores whose spread varies with h: what lowers T raises E[h²].
-    covariance = np.zeros((3, 3))
-    covariance[1:, 1:] = 0.2**2
-    assert replace(one, covariance=covariance).quantile(0.9) == pytest.approx(0.09)
-
-
-def test_optimism_moves_the_center():
-    moved = scores([0.3, 0.0], 0.0, optimism=np.array([0.1, 0.2]), followed=0.0)
-    assert moved.quantile(0.5) == pytest.approx(0.4**2 + 0.2**2)
-
-
 def test_mean_parity_is_certified_for_the_means():
     data = draw(Binomial(), n=1500)
     problem = problem_of(Binomial(), data, definition=MeanParity(), **SETTINGS)

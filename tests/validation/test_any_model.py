@@ -11,7 +11,6 @@ from fairridge import (
     FairRidgeClassifier,
     FairRidgeRegressor,
     FairRidgeSurvival,
-    FairStackingClassifier,
     cross_validate,
 )
 
@@ -64,35 +63,3 @@ def test_a_pipeline_is_measured_like_its_model(rows, kind):
                 close = {"rel": 1e-6, "abs": 1e-7, "nan_ok": True}
                 expected = value if isinstance(value, str) else pytest.approx(value, **close)
                 assert plain[name] == expected, name
-
-
-def test_a_stack_is_measured_by_its_own_definition(rows):
-    X, y = rows[0], rows[1]["opportunity"]
-    learner = make_pipeline(
-        FunctionTransformer(lambda frame: frame[["age", "x"]]),
-        FairRidgeClassifier(1.0, sensitive="age"),
-    )
-    model = FairStackingClassifier(
-        sensitive=["sex"],
-        definition="mean-opportunity",
-        estimators=[("one", learner)],
-        cv=2,
-        random_state=0,
-    )
-    train, test = next(iter(KFold(2, shuffle=True, random_state=0).split(X)))
-    folds = [(train, test)]
-    found = cross_validate(model, X, y, unfairness=[0.02], folds=folds, random_state=0).records[0]
-    assert found["train_achieved"] == pytest.approx(0.02, abs=1e-6)
-    fitted = model.set_params(unfairness=0.02).fit(X.iloc[train], y[train])
-    new = X.iloc[test]
-    chance, among = fitted.predict_proba(new)[:, 1], y[test]
-    man = (new["sex"] == "m").to_numpy(float)
-
-    def adjusted(values, S):
-        share, n = np.corrcoef(values, S)[0, 1] ** 2, len(S)
-        return 1.0 - (1.0 - share) * (n - 1) / (n - 2)
-
-    assert found["achieved"] == pytest.approx(adjusted(chance[among], man[among]), abs=1e-9)
-    assert found["share_of_means"] == pytest.approx(adjusted(chance, man), abs=1e-9)
-    eta = np.log(chance / (1.0 - chance))
-    assert found["share_of_eta"] == pytest.approx(adjusted(eta, man), abs=1e-9)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
 
 from fairridge import FairRidgeClassifier, audit, cross_validate
@@ -50,30 +49,3 @@ def test_the_gap_of_decisions_is_that_of_an_audit(frame, y, folds, several):
         gaps = [gap(frame, np.where(labels == one, "yes", ""), test) for one in np.unique(y)]
         assert record["decision_gap"] == pytest.approx(max(gaps), rel=1e-12)
         assert record["decision_gap"] > 0.05
-
-
-class Skilled(ClassifierMixin, BaseEstimator):
-    """A model known by its predictions only."""
-
-    def __init__(self, unfairness=0.1, sensitive=SENSITIVE):
-        self.unfairness = unfairness
-        self.sensitive = sensitive
-
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        self.center_ = X["skill"].mean()
-        return self
-
-    def predict_proba(self, X):
-        p = 1.0 / (1.0 + np.exp(self.center_ - X["skill"].to_numpy()))
-        return np.column_stack([1.0 - p, p])
-
-
-def test_models_of_others_have_two_of_the_numbers(frame, y, folds):
-    found = cross_validate(Skilled(), frame, y, unfairness=[0.1], folds=folds).records
-    for record, (train, test) in zip(found, folds, strict=True):
-        chances = Skilled().fit(frame.iloc[train], y[train]).predict_proba(frame.iloc[test])[:, 1]
-        labels = np.where(chances > 0.5, "yes", "no")
-        assert record["decision_gap"] == pytest.approx(gap(frame, labels, test), rel=1e-12)
-        assert record["share_of_means"] == record["achieved"]
-        assert "share_of_eta" not in record
