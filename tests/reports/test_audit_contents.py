@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import fairridge
 from fairridge import (
@@ -17,14 +15,13 @@ from fairridge import (
     FairRidgeSurvival,
     KomiyamaRegressor,
     ZafarRegressor,
+    cross_validate,
 )
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.metrics import audit
-from fairridge.validation.report.case import report_bounds
 
 pytestmark = pytest.mark.slow
 
-COLUMNS = ["age", "sex", "income", "score", "region"]
 QUICK = {"cv": 3, "bootstrap": 8}
 
 
@@ -34,16 +31,6 @@ def encoded(people):
 
 def r_squared(columns, score):
     return LinearRegression().fit(columns, score).score(columns, score)
-
-
-def adjusted(columns, score):
-    n, q = columns.shape
-    return 1.0 - (1.0 - r_squared(columns, score)) * (n - 1) / (n - q - 1)
-
-
-def folds_of(n, seed=0):
-    own = np.random.RandomState(seed).randint(np.iinfo(np.int32).max, size=1)[0]
-    return KFold(3, shuffle=True, random_state=int(own)).split(np.zeros((n, 1)))
 
 
 def test_the_path_is_the_models(gaussian_report, people, people_X):
@@ -63,65 +50,30 @@ def test_the_path_is_the_models(gaussian_report, people, people_X):
     assert len(contents.terms) == path.alpha.shape[1] + path.beta.shape[1]
 
 
-def test_dependence_in_training_is_r_squared_on_S(binomial_report, people, people_X):
-    contents = binomial_report.contents
-    for k in (0, contents.chosen, contents.free):
-        model = FairRidgeClassifier(contents.unfairness[k], sensitive=["sex", "age"])
-        eta = model.fit(people_X, people["binomial"]).decision_function(people_X)
-        assert contents.dependence.training[k] == pytest.approx(
-            r_squared(encoded(people), eta), abs=1e-6
-        )
-
-
-def test_held_out_rows_are_predicted_by_models_that_have_not_seen_them(
-    gaussian_report, people, people_X
-):
-    contents, y = gaussian_report.contents, people["gaussian"].to_numpy()
-    eta, scores, shares = np.empty(len(y)), [], []
-    for train, test in folds_of(len(y)):
-        model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
-        model.fit(people_X.iloc[train], y[train])
-        eta[test] = model.predict(people_X.iloc[test])
-        scores.append(model.score(people_X.iloc[test], y[test]))
-        shares.append(adjusted(encoded(people)[test], eta[test]))
-    k = contents.chosen
+def test_held_out_numbers_are_those_of_cross_validation(binomial_report, people, people_X):
+    contents, y, k = binomial_report.contents, people["binomial"], binomial_report.contents.chosen
+    model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+    found = cross_validate(model, people_X, y, unfairness=[0.02], cv=3, random_state=0)
+    table, auc = found.to_frame(), contents.accuracy[0]
+    curves = contents.yardstick | {"auc": auc, "achieved": contents.dependence}
     assert contents.folds == 3
-    assert contents.dependence.held_out[k] == pytest.approx(np.mean(shares), abs=1e-6)
-    error = np.std(shares, ddof=1) / np.sqrt(3)
-    assert contents.dependence.error[k] == pytest.approx(error, abs=1e-6)
-    assert contents.accuracy[0].held_out[k] == pytest.approx(np.mean(scores), abs=1e-6)
-    error = np.std(scores, ddof=1) / np.sqrt(3)
-    assert contents.accuracy[0].error[k] == pytest.approx(error, abs=1e-6)
-    wanted = audit(y, eta, sensitive_features=people[["sex", "age"]], kind="regression")
-    found = contents.main.audits[k]
-    for a, b in zip(found.attributes, wanted.attributes, strict=True):
-        for x, z in zip(a.groups, b.groups, strict=True):
-            assert np.isnan(x.selection_rate.value)
-            assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
-
-
-def test_every_model_is_described_by_the_same_three_numbers(binomial_report, people, people_X):
-    contents, y = binomial_report.contents, people["binomial"].to_numpy()
-    k, n, S = contents.chosen, len(people), encoded(people)
-    model = FairRidgeClassifier(contents.unfairness[k], sensitive=["sex", "age"])
-    in_training = model.fit(people_X, y).dependence_
-    assert {name: curve.training[k] for name, curve in contents.yardstick.items()} == pytest.approx(
-        in_training, abs=1e-6
-    )
+    for name in ("share_of_eta", "share_of_means", "auc", "achieved"):
+        assert curves[name].held_out[k] == pytest.approx(table[name].mean(), abs=1e-6), name
+    for name in ("auc", "achieved"):
+        assert curves[name].error[k] == pytest.approx(table[name].sem(), abs=1e-6), name
+    for name in contents.yardstick:
+        assert curves[name].name in binomial_report.html
+    # Groups are those of all rows, each predicted by a model that has not seen it.
     own = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=1)[0]
-    shares, selected = [], np.empty(n)
-    for train, test in StratifiedKFold(3, shuffle=True, random_state=int(own)).split(S, y):
-        model.fit(people_X.iloc[train], y[train])
-        new = people_X.iloc[test]
-        scores = model.decision_function(new), model.predict_proba(new)[:, 1]
-        shares.append([adjusted(S[test], score) for score in scores])
-        selected[test] = model.predict(new) == model.classes_[1]
-    gap = audit(None, selected, sensitive_features=people[["sex", "age"]], threshold=0.5)
-    wanted = [*np.mean(shares, axis=0), gap.demographic_parity_difference]
-    found = [curve.held_out[k] for curve in contents.yardstick.values()]
-    assert found == pytest.approx(wanted, abs=1e-5)
-    for curve in contents.yardstick.values():
-        assert curve.name in binomial_report.html
+    folds = StratifiedKFold(3, shuffle=True, random_state=int(own))
+    predicted = cross_val_predict(model, people_X, y, cv=folds, method="predict_proba")
+    wanted = audit(y, predicted, sensitive_features=people[["sex", "age"]])
+    for a, b in zip(contents.main.audits[k].attributes, wanted.attributes, strict=True):
+        for x, z in zip(a.groups, b.groups, strict=True):
+            assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
+            assert x.selection_rate.value == z.selection_rate.value
+    gap = contents.yardstick["decision_gap"].held_out[k]
+    assert gap == pytest.approx(wanted.demographic_parity_difference)
 
 
 def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_report):
@@ -161,20 +113,14 @@ def test_a_survival_report_has_no_share_of_means(people, people_X):
     assert contents.on_predictions is None
 
 
-@pytest.mark.parametrize("family", ["gaussian", "binomial"])
-def test_refits_are_fits_with_multinomial_weights(request, people, people_X, family):
-    contents = request.getfixturevalue(f"{family}_report").contents
-    y, n = people[family], len(people)
+def test_refits_are_fits_with_multinomial_weights(binomial_report, people, people_X):
+    contents, n = binomial_report.contents, len(people)
     rng, values = np.random.default_rng(0), []
     for _ in range(8):
         weight = rng.multinomial(n, np.full(n, 1 / n))
-        if family == "gaussian":
-            model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
-            eta = model.fit(people_X, y, sample_weight=weight).predict(people_X)
-        else:
-            model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
-            eta = model.fit(people_X, y, sample_weight=weight).decision_function(people_X)
-        values.append(r_squared(encoded(people), eta))
+        model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
+        model.fit(people_X, people["binomial"], sample_weight=weight)
+        values.append(r_squared(encoded(people), model.decision_function(people_X)))
     low, high = np.percentile(values, [2.5, 97.5])
     assert contents.refits.count == 8
     assert contents.refits.low == pytest.approx(low, abs=1e-5)
@@ -222,17 +168,6 @@ def test_attribution_splits_the_share(gaussian_report, people, people_X):
         for name in sorted(shares, key=lambda name: -shares[name])
     ]
     assert places == sorted(places)
-
-
-@given(st.floats(0.0, 1.0), st.floats(0.0, 1.3), st.sampled_from([16, 40]))
-def test_bounds_have_both_ends_and_the_chosen_one(chosen, free, points):
-    bounds = report_bounds(chosen, free, 1.0, points)
-    assert bounds[0] == 0.0
-    assert bounds[-1] == 1.0
-    assert chosen in bounds
-    assert (np.diff(bounds) > 0).all()
-    assert 3 <= len(bounds) <= points + 6
-    assert bounds[-2] >= min(free, 0.9) * 0.9 or bounds[-2] >= chosen
 
 
 def test_a_fitted_model_reports_on_its_own_data_only(people, people_X):
@@ -317,24 +252,18 @@ def test_counts_decide_nothing_by_themselves():
     measure = contents.accuracy[0]
     assert measure.name == "D²"
     assert measure.training[k] == pytest.approx(model.score(X, y, offset=offset))
-    exposure = np.exp(offset)
-    counted = model.predict(X, offset=offset)
+    counted, exposure = model.predict(X, offset=offset), np.exp(offset)
     of_audit = audit(y, counted, sensitive_features=X["sex"], exposure=exposure)
-    ratio = contents.main.audits[k].mean_ratio
-    means = [group.mean_prediction.value for group in of_audit["sex"].groups]
-    assert ratio.value == pytest.approx(min(means) / max(means))
-    assert (ratio.low, ratio.high) == pytest.approx(
-        (of_audit.mean_ratio.low, of_audit.mean_ratio.high)
+    ratio, wanted = contents.main.audits[k].mean_ratio, of_audit.mean_ratio
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx(
+        (wanted.value, wanted.low, wanted.high)
     )
     assert f"is {ratio.value:.3f} times that of" in found.summary
-    deciles = contents.main.audits[k].tenths
-    assert sum(one.count for one in deciles) == len(y)
-    observed = [one.mean_response.value for one in of_audit.tenths]
-    assert [one.mean_response.value for one in deciles] == pytest.approx(observed)
+    deciles = [one.mean_response.value for one in contents.main.audits[k].tenths]
+    assert deciles == pytest.approx([one.mean_response.value for one in of_audit.tenths])
 
 
-@pytest.mark.parametrize("favorable", ["high", "low"])
-@pytest.mark.parametrize("top", [0.25, 120])
+@pytest.mark.parametrize(("top", "favorable"), [(0.25, "high"), (120, "low")])
 def test_as_many_are_selected_as_there_is_room_for(top, favorable):
     X, y, _ = counts()
     model = FairRidgeRegressor(0.02, sensitive=["sex"], family="poisson").fit(X, y)
@@ -348,16 +277,10 @@ def test_as_many_are_selected_as_there_is_room_for(top, favorable):
         rate = chosen[X["sex"] == group.group].mean()
         assert group.selection_rate.value == pytest.approx(rate)
     assert f"{'highest' if favorable == 'high' else 'lowest'} " in contents.subject.rule
-
-
-@pytest.mark.parametrize("top", [0, 1.5, -3, True, "many"])
-def test_impossible_capacities_are_refused(top):
-    X, y, _ = counts(80)
-    model = FairRidgeRegressor(0.02, sensitive=["sex"], family="poisson")
     with pytest.raises(ValueError, match="must be a share between 0 and 1"):
-        fairridge.report(model, X, y, top=top, cv=0, bootstrap=0)
+        fairridge.report(model, X, y, top=1.5, **options)
     with pytest.raises(ValueError, match="give one"):
-        fairridge.report(model, X, y, top=0.2, threshold=1.0, cv=0, bootstrap=0)
+        fairridge.report(model, X, y, top=top, threshold=1.0, **options)
 
 
 def test_rules_and_positive_classes(people, people_X):
@@ -376,31 +299,19 @@ def test_rules_and_positive_classes(people, people_X):
     assert "above 0.9" in strict.subject.rule
     with pytest.raises(ValueError, match="'nope' is not a class of y"):
         fairridge.report(model, people_X, y, positive="nope", **options)
+    number = FairRidgeRegressor(sensitive=["sex"])
     with pytest.raises(ValueError, match="the response is a number"):
-        fairridge.report(
-            FairRidgeRegressor(sensitive=["sex"]),
-            people_X,
-            people["gaussian"],
-            positive="a",
-            **options,
-        )
+        fairridge.report(number, people_X, people["gaussian"], positive="a", **options)
 
 
 @pytest.mark.filterwarnings("ignore:the response is constant")
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
-def test_a_constant_response_has_a_report(people_X, family):
+def test_a_constant_response_has_a_report(people_X):
     y = np.full(len(people_X), 2.0)
-    model = FairRidgeRegressor(0.05, sensitive=["sex"], family=family)
+    model = FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson")
     found = fairridge.report(model, people_X[["sex", "age"]], y, cv=2, bootstrap=2)
-    assert found.contents.folds == 2
     # What models predict of all groups is the constant.
     means = [g.mean_prediction.value for g in found.contents.main.audits[0].attributes[0].groups]
     np.testing.assert_allclose(means, 2.0, rtol=1e-6)
-    with pytest.raises(ValueError, match="no response other than 0"):
-        fairridge.report(
-            FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson"), people_X[["sex", "age"]],
-            np.where(np.arange(len(people_X)) < 1, 1, 0), cv=2, bootstrap=0,
-        )  # fmt: skip
 
 
 def test_rare_classes_get_fewer_folds(people, people_X):
@@ -413,22 +324,6 @@ def test_rare_classes_get_fewer_folds(people, people_X):
     assert len(held_out) == 1
 
 
-def test_stratified_folds_for_classes(binomial_report, people):
-    y = people["binomial"].to_numpy()
-    codes = np.unique(y, return_inverse=True)[1].astype(float)
-    own = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=1)[0]
-    folds = StratifiedKFold(3, shuffle=True, random_state=int(own)).split(np.zeros((400, 1)), codes)
-    shares, k = [], binomial_report.contents.chosen
-    for train, test in folds:
-        model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
-        model.fit(people[COLUMNS].iloc[train], y[train])
-        eta = model.decision_function(people[COLUMNS].iloc[test])
-        shares.append(adjusted(encoded(people)[test], eta))
-    assert binomial_report.contents.dependence.held_out[k] == pytest.approx(
-        np.mean(shares), abs=1e-5
-    )
-
-
 def test_folds_are_large_enough_to_measure_dependence(people, people_X):
     # With ten folds of three rows each, S of two columns would explain anything.
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
@@ -438,33 +333,13 @@ def test_folds_are_large_enough_to_measure_dependence(people, people_X):
     assert np.isfinite(few.dependence.held_out).all()
 
 
-def test_weights_count_rows(people, people_X):
-    """Integer weights are repeated rows, in training."""
-    y, weight = people["gaussian"], np.arange(400) % 3
-    options = {"cv": 0, "bootstrap": 0, "threshold": 0.0}
-    model = FairRidgeRegressor(0.05, sensitive=["sex"])
-    weighted = fairridge.report(model, people_X, y, sample_weight=weight, **options).contents
-    rows = np.repeat(np.arange(400), weight)
-    repeated = fairridge.report(model, people_X.iloc[rows], y.iloc[rows], **options).contents
-    assert weighted.achieved == pytest.approx(repeated.achieved)
-    assert weighted.dependence.training == pytest.approx(repeated.dependence.training)
-    for a, b in zip(weighted.main.audits, repeated.main.audits, strict=True):
-        for x, z in zip(a["sex"].groups, b["sex"].groups, strict=True):
-            assert x.selection_rate.value == pytest.approx(z.selection_rate.value)
-            assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value)
-
-
 def test_offsets_come_back_in_predictions(people, people_X):
     y, offset = people["gaussian"], np.linspace(-3, 3, 400)
-    options = {"cv": 3, "bootstrap": 3}
     model = FairRidgeRegressor(0.05, sensitive=["sex"])
-    shifted = fairridge.report(model, people_X, y + offset, offset=offset, **options).contents
-    plain = fairridge.report(model, people_X, y, **options).contents
-    assert shifted.accuracy[0].held_out == pytest.approx(plain.accuracy[0].held_out)
-    fitted = model.fit(people_X, y + offset, offset=offset)
-    (sample,) = [s for s in shifted.samples if s.rows == "training"]
-    overall = sample.audits[shifted.chosen].overall
-    wanted = fitted.predict(people_X, offset=offset).mean()
+    model.fit(people_X, y + offset, offset=offset)
+    found = fairridge.report(model, people_X, y + offset, offset=offset, cv=0, bootstrap=0)
+    overall = found.contents.main.audits[found.contents.chosen].overall
+    wanted = model.predict(people_X, offset=offset).mean()
     assert overall.mean_prediction.value == pytest.approx(wanted)
 
 
@@ -504,18 +379,7 @@ def test_every_family_has_a_report(people, people_X, family):
             assert found == pytest.approx(wanted.mean(), abs=1e-7)
 
 
-@pytest.mark.parametrize("definition", ["equality-of-opportunity", "individual"])
-def test_other_definitions(people, people_X, definition):
-    model = FairRidgeRegressor(0.05, sensitive=["sex", "age"], definition=definition)
-    contents = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=4).contents
-    k = contents.chosen
-    assert contents.achieved[k] == pytest.approx(0.05, abs=1e-8)
-    # Measured alike in training, a definition gives what it achieves.
-    assert contents.dependence.training == pytest.approx(contents.achieved, abs=1e-6)
-    assert 0 < contents.refits.low < contents.refits.high
-
-
-@pytest.mark.parametrize("bound", [0.0, 1.0, 0.9])
+@pytest.mark.parametrize("bound", [0.0, 1.0])
 def test_extreme_bounds(people, people_X, bound):
     model = FairRidgeRegressor(bound, sensitive=["sex", "age"])
     report = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=2)
@@ -523,7 +387,6 @@ def test_extreme_bounds(people, people_X, bound):
     assert contents.unfairness[contents.chosen] == bound
     assert (contents.chosen == 0) == (bound == 0.0)
     assert (contents.chosen == contents.free) == (bound == 1.0)
-    assert len(report.summary) > 100
 
 
 def test_separate_attributes_and_maps(people):
@@ -548,16 +411,13 @@ def test_an_infeasible_bound_is_said(people, people_X):
 
 def test_other_models_with_a_path(people, people_X):
     y, options = people["gaussian"], {"cv": 2, "bootstrap": 3}
-    exact = fairridge.report(
-        KomiyamaRegressor(0.05, sensitive=["sex", "age"]), people_X, y, **options
-    )
+    komiyama = KomiyamaRegressor(0.05, sensitive=["sex", "age"])
+    exact = fairridge.report(komiyama, people_X, y, **options)
     assert exact.contents.achieved[exact.contents.chosen] == pytest.approx(0.05)
     zafar = ZafarRegressor(0.5, sensitive=["sex", "age"], bound="covariance")
-    contents = fairridge.report(zafar, people_X, y, **options).contents
-    assert contents.unfairness[contents.chosen] == 0.5
-    assert not contents.subject.needs_sensitive  # it predicts without S
-    assert exact.contents.subject.needs_sensitive
     page = fairridge.report(zafar, people_X, y, **options)
+    assert page.contents.unfairness[page.contents.chosen] == 0.5
+    # It predicts without S.
     assert "needed for every prediction" not in page.html
     assert "needed for every prediction" in exact.html
     with pytest.raises(NotFittedError):  # a model without a path is judged as it is

@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -12,14 +11,11 @@ import pandas as pd
 import pytest
 
 import fairridge
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
-from fairridge.reports.html import numbers
+from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.validation.report import case as report_case
 
 pytestmark = pytest.mark.slow
 
-NASTY = "<script>alert(1)</script>"
-IMAGE = '"><img src=x onerror=alert(1)>'
 VOID = {"br", "col", "input", "meta"}
 
 
@@ -98,16 +94,6 @@ def test_texts_at_the_chosen_bound_are_those_of_the_payload(binomial_report):
     assert all(own == keys[0] for own in keys)
 
 
-def test_the_payload_has_the_coefficients(gaussian_report):
-    contents, data = gaussian_report.contents, payload(gaussian_report.html)
-    texts = {tuple(own) for own in data["texts"].values()}
-    for term in contents.terms:
-        written = tuple(numbers.number(float(value), 4) for value in term.values)
-        assert written in texts or len(set(written)) == 1
-    achieved = tuple(numbers.percent(float(value), 2) for value in contents.achieved)
-    assert achieved in texts
-
-
 def test_the_same_every_time(people, people_X, tmp_path):
     model = FairRidgeRegressor(0.05, sensitive=["sex", "age"])
     options = {"cv": 3, "bootstrap": 5}
@@ -163,29 +149,6 @@ def test_the_record_finds_the_model_file(people, people_X, tmp_path):
     assert json.loads((tmp_path / "model.json").read_text())["fingerprint"] in page
 
 
-def nasty_people(people):
-    X = people[["age", "sex", "income", "region"]].rename(
-        columns={"sex": NASTY, "income": IMAGE, "age": "__proto__"}
-    )
-    X[NASTY] = X[NASTY].map({"male": IMAGE, "female": NASTY})
-    return X
-
-
-def test_names_and_levels_are_text(people):
-    X = nasty_people(people)
-    model = FairRidgeClassifier(0.05, sensitive=[NASTY, "__proto__"])
-    y = np.where(people["binomial"] == people["binomial"].iloc[0], NASTY, "no")
-    report = fairridge.report(model, X, y, cv=2, bootstrap=2, title=NASTY, response=IMAGE,
-                          source=NASTY, date=IMAGE)  # fmt: skip
-    reader = Reader(report.html)
-    assert reader.tags.count("script") == 2
-    assert "img" not in reader.tags
-    assert not [a for a in reader.attributes if a[1].startswith("on")]
-    text = "".join(reader.text)
-    assert NASTY in text
-    assert IMAGE in text
-
-
 def test_wide_data_stay_small(monkeypatch):
     rng = np.random.default_rng(0)
     n = 300
@@ -211,7 +174,7 @@ def test_small_groups_are_marked(people, people_X):
     assert "tiny †" in "".join(Reader(page).text)
 
 
-@pytest.mark.parametrize("options", [{"cv": 0}, {"bootstrap": 0}, {"cv": 0, "bootstrap": 0}])
+@pytest.mark.parametrize("options", [{"cv": 0}, {"bootstrap": 0}])
 def test_parts_may_be_left_out(people, people_X, options):
     model = FairRidgeRegressor(0.05, sensitive=["sex"])
     report = fairridge.report(
@@ -268,30 +231,18 @@ def test_many_rows_have_fewer_folds_and_no_refits(people, people_X, monkeypatch)
 FIGURE = re.compile(r"[−-]?\d[\d,.]*")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["numbers", "counts", "classes", "blind", "times", "new"])
+@pytest.mark.parametrize("kind", ["counts", "blind", "new"])
 def test_a_paragraph_has_three_figures_at_most(people, people_X, kind):
-    X, column, options = people_X.rename(columns={"age": "years"}), "binomial", {}
+    sensitive, column, options = ["sex", "years"], "binomial", {"cv": 3, "bootstrap": 4}
+    X = people_X.rename(columns={"age": "years"})
     X = X.assign(years=np.where(X["years"] > X["years"].median(), "old", "young"))
-    sensitive = ["sex", "years"]
-    model = FairRidgeClassifier(0.02, sensitive=sensitive, definition="mean-parity")
-    if kind == "numbers":
-        model, column = FairRidgeRegressor(0.05, sensitive=sensitive, confidence=0.9), "gaussian"
-    elif kind == "counts":
+    model = FairRidgeClassifier(0.02, sensitive=sensitive, blind=kind == "blind")
+    if kind == "counts":
         model, column = FairRidgeRegressor(0.05, sensitive=sensitive, family="poisson"), "poisson"
-        options = {"top": 0.2}
-    elif kind == "blind":
-        model = FairRidgeClassifier(0.02, sensitive=sensitive, blind=True)
-    elif kind == "times":
-        model = FairRidgeSurvival(0.05, sensitive=sensitive)
-    y = people[["time", "status"]].to_numpy() if kind == "times" else people[column]
-    if kind == "new":
-        model, options = model.fit(X, y), {"new_rows": True}
-    else:
-        options |= {"cv": 3, "bootstrap": 4}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a bound that is not certified
-        page = fairridge.report(model, X, y, **options)
+        options["top"] = 0.2
+    elif kind == "new":
+        model, options = model.fit(X, people[column]), {"new_rows": True}
+    page = fairridge.report(model, X, people[column], **options)
     paragraphs = page.summary.split("\n\n")
     assert len(paragraphs) >= 5
     for text in paragraphs:

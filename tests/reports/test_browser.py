@@ -135,22 +135,6 @@ def test_buttons_and_charts_move_the_slider(page, binomial_report):
     assert np.ptp(shares) < 0.01
 
 
-def test_dots_and_bars_follow(page):
-    def state():
-        return page.run(
-            "[[...document.querySelectorAll('#coefficients circle.dot')].map("
-            "d => d.getAttribute('cy')),"
-            "[...document.querySelectorAll('td.bar')].map(b => b.style.getPropertyValue('--v'))]"
-        )
-
-    dots, bars = state()
-    page.run("document.querySelectorAll('[data-go]')[0].click()")
-    later_dots, later_bars = state()
-    assert dots != later_dots
-    assert bars != later_bars
-    assert all(-1 <= float(value) <= 1 for value in later_bars)
-
-
 def test_held_out_or_training_rows(page, binomial_report):
     contents = binomial_report.contents
     (training,) = [one for one in contents.samples if one.rows == "training"]

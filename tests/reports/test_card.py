@@ -42,8 +42,5 @@ def test_it_is_written_as_markdown_with_the_numbers_of_the_report(case, tmp_path
 def test_new_rows_have_no_card(case):
     with pytest.raises(ValueError, match=r"format='card' .* new_rows=True"):
         report(*case, format="card", new_rows=True)
-
-
-def test_other_formats_are_refused(case):
     with pytest.raises(ValueError, match="format='pdf'"):
         report(*case, format="pdf")

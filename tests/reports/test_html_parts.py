@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairridge.markup import Html, element, join, json_for_html
+from fairridge.markup import element, join, json_for_html
 from fairridge.reports.html import numbers
 from fairridge.reports.html.sections.comparison import alternatives
 from fairridge.reports.html.sections.limits import limits_section
@@ -38,11 +38,6 @@ def test_no_text_becomes_markup(text):
     safe = json_for_html({text: [text]})
     assert not set("<>&") & set(safe)
     assert json.loads(safe) == {text: [text]}
-
-
-def test_html_says_what_it_is():
-    assert isinstance(element("p"), Html)
-    assert isinstance(join([]), Html)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import xlogy
-from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, r2_score, roc_auc_score
 
 import fairridge
@@ -58,18 +57,7 @@ def reported(model, halves, response, weighted, offset):
     return model, measures, {one.name: one.psi for one in found.drift}
 
 
-def share(new, values, weight):
-    """R² on S of one or several columns."""
-    S, n = np.column_stack([new["sex"] == "m", new["age"]]), len(new)
-    values = np.asarray(values, dtype=float).reshape(n, -1)
-    fitted = LinearRegression().fit(S, values, sample_weight=weight).predict(S)
-    total = weight @ ((values - np.average(values, axis=0, weights=weight)) ** 2).sum(axis=1)
-    rest = weight @ ((values - fitted) ** 2).sum(axis=1)
-    return 1.0 - rest / total
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("response", ["two", "three"])
+@pytest.mark.parametrize(("response", "weighted"), [("two", True), ("three", False)])
 def test_classes(halves, response, weighted):
     new = halves[1]
     weight = new["weight"].to_numpy() if weighted else np.ones(len(new))
@@ -85,16 +73,12 @@ def test_classes(halves, response, weighted):
     modeled = range(len(classes)) if len(classes) > 2 else [1]
     areas = [roc_auc_score(truth == classes[k], P[:, k], sample_weight=weight) for k in modeled]
     assert found["auc"] == pytest.approx(np.mean(areas))
-    means = P if len(classes) > 2 else P[:, 1]
-    assert found["share_of_means"] == pytest.approx(share(new, means, weight))
-    if len(classes) == 2:
-        odds = np.log(P[:, 1] / P[:, 0])
-        assert found["share_of_eta"] == pytest.approx(share(new, odds, weight))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
-@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize(
+    ("family", "weighted", "offset"),
+    [("gaussian", True, True), ("poisson", False, False), ("poisson", True, True)],
+)
 def test_numbers(halves, family, weighted, offset):
     old, new = halves
     weight = new["weight"].to_numpy() if weighted else np.ones(len(new))
@@ -126,13 +110,6 @@ def test_numbers(halves, family, weighted, offset):
         # R² is that of the response less its offset.
         less = y - (new["offset"].to_numpy() if offset else 0.0)
         assert found["r_squared"] == pytest.approx(r2_score(less, eta, sample_weight=weight))
-    assert found["share_of_eta"] == pytest.approx(share(new, eta, weight))
-    # The offset of a gaussian model is taken off the response, and so off its means; with the
-    # log link means are rates, weighted by their exposure.
-    bounded, exposure = eta, 1.0
-    if family == "poisson":
-        bounded, exposure = np.exp(eta), np.exp(shifted - eta)
-    assert found["share_of_means"] == pytest.approx(share(new, bounded, weight * exposure))
     for name in ("sex", "z"):
         sizes = [
             rows.groupby(name)["weight"].sum() if weighted else rows[name].value_counts()

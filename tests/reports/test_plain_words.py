@@ -96,8 +96,7 @@ def test_every_sentence_about_a_pay_model():
     assert "The bound concerns the predictions. Shares above a threshold" in page.card
 
 
-@pytest.mark.parametrize("new_rows", [False, True])
-@pytest.mark.parametrize("unfairness", [0.0, 0.05])
+@pytest.mark.parametrize(("unfairness", "new_rows"), [(0.0, True), (0.05, False)])
 def test_a_report_compares_groups_among_equals_as_an_audit_does(unfairness, new_rows):
     X, y = employees()
     model = FairRidgeRegressor(unfairness, sensitive="sex", controls=["level"]).fit(X, y)
@@ -153,8 +152,7 @@ def test_an_audit_names_the_class_that_numbers_are_of(classes):
     assert "class" not in two.to_frame()
 
 
-@pytest.mark.parametrize("prefit", [False, True])
-@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize(("prefit", "piped"), [(False, True), (True, False)])
 def test_a_stack_says_what_it_reads_and_what_is_held_out(prefit, piped):
     X, y = employees()
     learner = make_pipeline(

