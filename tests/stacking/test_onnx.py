@@ -29,18 +29,16 @@ def rows():
     return {"frame": missing, "full": frame, "array": numbers, "eta": eta, "hired": hired}
 
 
-def run(model, X, S=None, **inputs):
+def run(model, X):
     """Return the outputs of the graph for rows as `predict` takes them."""
-    graph = to_onnx(model, X, **{name: name for name in inputs})
-    session = runtime.InferenceSession(graph.SerializeToString())
-    fed = {name: values[:, None] for name, values in inputs.items()}
+    session = runtime.InferenceSession(to_onnx(model, X).SerializeToString())
+    fed = {}
     for one in session.get_inputs():
         if one.name == "X":
             fed["X"] = X
-        elif one.name not in fed:
-            values = X[one.name] if S is None or one.name in X else S[one.name]
-            text = one.type == "tensor(string)"
-            fed[one.name] = values.astype(object if text else float).to_numpy()[:, None]
+        else:
+            kind = object if one.type == "tensor(string)" else float
+            fed[one.name] = X[one.name].astype(kind).to_numpy()[:, None]
     return dict(zip([o.name for o in session.get_outputs()], session.run(None, fed), strict=True))
 
 
@@ -75,10 +73,6 @@ def test_splits_between_missing_and_all_levels_are_exact(rows):
 
 
 CASES = {
-    "blind": ("frame", {"sensitive": "sex", "blind": True, "interactions": True}),
-    "average": ("frame", {"sensitive": "sex", "interactions": True, "deploy": "average"}),
-    "passthrough": ("full", {"sensitive": ["sex", "age"], "passthrough": True}),
-    "array": ("array", {"sensitive": [0]}),
     "linear": ("array", {"sensitive": [0], "estimators": LogisticRegression()}),
     "pipeline": (
         "full", {"sensitive": "sex", "estimators": make_pipeline(encoder(), LogisticRegression())}
@@ -104,31 +98,6 @@ def test_probabilities_are_those_of_the_model(rows, case):
     expected = model.predict_proba(X)
     tolerance = 1e-6 if case == "forest" else 1e-12
     np.testing.assert_allclose(run(model, X)["probabilities"], expected, atol=tolerance)
-
-
-@pytest.mark.slow
-def test_several_classes_numbers_and_counts(rows):
-    X, eta = rows["frame"], rows["eta"]
-    y = np.array(["a", "b", "c"])[np.digitize(eta, [-0.5, 0.5])]
-    model = FairStackingClassifier(None, sensitive="sex", **OPTIONS).fit(X, y)
-    np.testing.assert_allclose(run(model, X)["probabilities"], model.predict_proba(X), atol=1e-12)
-    model = FairStackingRegressor(None, sensitive="sex", **OPTIONS).fit(X, eta)
-    np.testing.assert_allclose(run(model, X)["prediction"][:, 0], model.predict(X), atol=1e-12)
-    rng = np.random.default_rng(0)
-    exposure = rng.uniform(0.1, 2.0, N)
-    counts = rng.poisson(exposure * np.exp(eta / 2))
-    model = FairStackingRegressor(None, sensitive="sex", family="poisson", **OPTIONS)
-    model.fit(X, counts, exposure=exposure)
-    found = run(model, X, exposure=exposure)["prediction"][:, 0]
-    np.testing.assert_allclose(found, model.predict(X, exposure=exposure), rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_s_that_comes_separately_is_a_further_input(rows):
-    X, S = rows["frame"][["skill", "town"]], rows["frame"][["sex"]]
-    model = FairStackingClassifier(None, **OPTIONS).fit(X, rows["hired"], sensitive_features=S)
-    expected = model.predict_proba(X, sensitive_features=S)
-    np.testing.assert_allclose(run(model, X, S)["probabilities"], expected, atol=1e-12)
 
 
 @pytest.mark.slow
