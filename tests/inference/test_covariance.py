@@ -74,6 +74,16 @@ def test_frequency_weights_are_repeated_rows(covariance, r):
     np.testing.assert_allclose(ours.fair.covariance, theirs.fair.covariance, rtol=1e-8)
 
 
+def test_frequency_weights_of_clustered_rows_are_repeated_rows():
+    data, counts = draw(Gaussian()), np.random.default_rng(1).integers(1, 4, 60)
+    groups = np.arange(60) // 3
+    repeated = tuple(np.repeat(part, counts, axis=0) for part in data)
+    weight = counts.astype(float)
+    ours = inferred(Gaussian(), data, PARITY, 0.05, weight, clusters=groups, frequency=True)
+    theirs = inferred(Gaussian(), repeated, PARITY, 0.05, clusters=np.repeat(groups, counts))
+    np.testing.assert_allclose(ours.covariance, theirs.covariance, rtol=1e-8)
+
+
 def test_sampling_weights_have_no_scale():
     data, weight = draw(Poisson()), 0.2 + np.random.default_rng(2).random(60)
     one, ten = (inferred(Poisson(), data, PARITY, 0.05, c * weight) for c in (1.0, 10.0))
