@@ -90,6 +90,14 @@ def test_audits_compare_rates(run, claims, model):
             np.testing.assert_allclose(found, expected.to_frame()[name], rtol=1e-9)
 
 
+def test_monitors_take_exposures(run, claims, model):
+    shown = run("monitor", "claims.csv", "-m", "model.json", "-r", "0.05", "--json",
+                "--state", "a.json", "--exposure", "years")  # fmt: skip
+    assert shown.code == 0, shown.error
+    state = fairridge.Monitor(model, 0.05).update(claims[["sex", "age"]], exposure=claims["years"])
+    assert json.loads(shown.out)["wealth"] == pytest.approx(state.wealth, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "command",
     [
