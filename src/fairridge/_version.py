@@ -1,3 +1,3 @@
 """The version, which the build reads from this file."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"

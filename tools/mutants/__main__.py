@@ -22,6 +22,7 @@ from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 
+from fairridge import __version__
 from tools.mutants.mutate import Place, places
 from tools.mutants.reach import ROOT, Reach, reach_of
 
@@ -94,8 +95,9 @@ def drawn(count: int, seed: int, since: str) -> list[Mutant]:
 
 
 def last_release() -> str:
-    """Return the commit of the last release."""
-    return git("log", "-1", "--format=%H", "--grep", "^Release ").strip()
+    """Return the commit of the last release before this version."""
+    released = git("log", "--format=%H %s", "--grep", "^Release ").splitlines()
+    return next(line.split()[0] for line in released if not line.endswith(f" {__version__}"))
 
 
 def changed_lines(since: str) -> dict[Path, set[int]]:

@@ -31,7 +31,7 @@ class Reach:
 
 def reach_of(paths: Iterable[Path], folder: Path, jobs: int) -> Reach:
     """Run the fast tests once, and note which of them run which lines of some modules."""
-    config = folder / "coverage.ini"
+    config = folder / "settings.ini"  # coverage removes files that begin like its data
     listed = "".join(f"\n    {path}" for path in sorted(set(paths)))
     config.write_text(f"[run]\ndata_file = {folder / 'coverage'}\ninclude ={listed}\n")
     command = [
