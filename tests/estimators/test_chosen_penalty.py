@@ -11,8 +11,6 @@ from fairridge import (
     FairRidgeRegressor,
     KomiyamaRegressor,
     cross_validate,
-    load,
-    save,
     sources,
 )
 
@@ -118,22 +116,6 @@ def test_cross_validation_chooses_in_each_training_set_at_each_bound(people, bou
         rmse = np.sqrt(np.square(y[test] - one.predict(X.iloc[test])).mean())
         row = frame[(frame["fold"] == number) & (frame["unfairness"] == 0.01)].iloc[0]
         np.testing.assert_allclose(row["loss"], rmse, rtol=1e-9)
-
-
-def test_files_and_inference_know_the_chosen_value(people, tmp_path):
-    X, y = people
-    model = FairRidgeRegressor(0.05, **CV).fit(X, y)
-    save(model, tmp_path / "m.json")
-    again = load(tmp_path / "m.json")
-    assert again.predictor_penalty == "cv"
-    assert again.predictor_penalty_ == model.predictor_penalty_
-    number = FairRidgeRegressor(0.05, sensitive="sex", predictor_penalty=model.predictor_penalty_)
-    expected = number.fit(X, y).inference(X, y)
-    for one in (model, again):
-        np.testing.assert_allclose(
-            one.inference(X, y).standard_errors, expected.standard_errors, rtol=1e-9
-        )
-    assert model.predict(X, return_std=True)[1].min() > 0.0
 
 
 def test_what_cannot_be_chosen_is_refused(people, tmp_path):

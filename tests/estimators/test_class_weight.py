@@ -78,14 +78,6 @@ def test_decorrelation_and_bound_are_of_the_rows_as_they_are(people, class_weigh
     np.testing.assert_array_equal(model.explained_by_sensitive_, plain.explained_by_sensitive_)
 
 
-def test_equal_weights_change_nothing_but_the_deviance(people):
-    X, y, _ = people
-    plain = FairRidgeClassifier(0.05, sensitive="sex").fit(X, y)
-    double = FairRidgeClassifier(0.05, sensitive="sex", class_weight={"hired": 2, "no": 2})
-    np.testing.assert_allclose(double.fit(X, y).coef_, plain.coef_, rtol=1e-7)
-    np.testing.assert_allclose(double.deviance_, 2.0 * plain.deviance_, rtol=1e-9)
-
-
 def test_standard_errors_know_the_weights(people):
     """Weights of classes are weights of rows in the sandwich, if nothing is decorrelated."""
     X, y, _ = people
@@ -121,12 +113,3 @@ def test_bad_weights_are_errors(people, value, message):
     X, y, _ = people
     with pytest.raises(ValueError, match=message):
         FairRidgeClassifier(sensitive="sex", class_weight=value).fit(X, y)
-
-
-def test_repeated_rows_weigh_as_much_as_their_weights(people):
-    X, y, _ = people
-    weight = np.where(np.arange(len(y)) % 3 == 0, 2, 1)
-    model = FairRidgeClassifier(0.05, sensitive="sex", class_weight="balanced")
-    weighted = model.fit(X, y, sample_weight=weight).coef_
-    again = np.repeat(np.arange(len(y)), weight)
-    np.testing.assert_allclose(weighted, model.fit(X.iloc[again], y[again]).coef_, rtol=1e-7)

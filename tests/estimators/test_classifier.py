@@ -1,7 +1,6 @@
 """The fair classifier: labels of any type, probabilities, other programs' answers, defects."""
 
 import os
-import pickle
 import warnings
 
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.special import expit, softmax
-from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
@@ -195,15 +193,6 @@ def test_probabilities_sum_to_one_and_follow_the_scores(data):
     np.testing.assert_array_equal(model.predict(Z), model.classes_[P.argmax(axis=1)])
 
 
-def test_scores_are_those_of_the_parts(data):
-    Z, y = data
-    model, S = fair(0.1).fit(Z, y), Z[:, :2]
-    centered, U = S - S.mean(0), Z[:, 2:] - Z[:, 2:].mean(0)
-    U = U - centered @ np.linalg.lstsq(centered, U, rcond=None)[0]
-    by_parts = model.fair_intercept_ + S @ model.alpha_.T + U @ model.beta_.T
-    np.testing.assert_allclose(model.decision_function(Z), by_parts, atol=1e-10)
-
-
 def test_coefficients_of_classes_sum_to_zero(three):
     model = fair(0.1).fit(*three)
     assert model.alpha_.shape == (3, 2)
@@ -229,17 +218,6 @@ def test_the_deviance_is_the_log_loss(data):
     frequencies = np.bincount(y) / 200
     null = 400 * log_loss(y, np.tile(frequencies, (200, 1)))
     assert model.explained_deviance_ == pytest.approx(1 - model.deviance_ / null, rel=1e-8)
-
-
-def test_an_offset_is_part_of_the_scores(two):
-    Z, y = two
-    offset = np.random.default_rng(85).normal(size=200)
-    model = fair(0.1).fit(Z, y, offset=offset)
-    plain, shifted = model.decision_function(Z), model.decision_function(Z, offset=offset)
-    np.testing.assert_allclose(shifted - plain, offset, atol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(Z, offset=offset)[:, 1], expit(shifted))
-    right = (shifted > 0) == y
-    assert model.score(Z, y, offset=offset) == pytest.approx(right.mean())
 
 
 def test_a_path_plots_and_tabulates_every_class(three):
@@ -276,17 +254,6 @@ def test_a_poor_score_is_announced_only_where_a_bound_may_cost_accuracy():
 
     assert announced(0.05)
     assert not announced(1.0)
-
-
-def test_it_is_a_classifier_and_can_be_cloned_and_pickled(three):
-    Z, y = three
-    model = fair(0.2, penalty="lasso").fit(Z, WORDS[y])
-    assert is_classifier(model)
-    assert clone(model).get_params() == model.get_params()
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(Z), model.predict(Z))
-    repeated = fair(0.2, penalty="lasso").fit(np.tile(Z, (5, 1)), np.tile(WORDS[y], 5))
-    assert len(pickle.dumps(repeated)) < len(pickle.dumps(model)) + 100  # it keeps no rows
 
 
 # --------------------------------------------------------------------- defects

@@ -60,24 +60,20 @@ def responses(eta, rng):
     yield FairRidgeRegressor(), eta + rng.normal(size=n)
     yield FairRidgeRegressor(penalty="radial"), eta + rng.normal(size=n)
     yield FairRidgeRegressor(definition="equality-of-opportunity"), eta + rng.normal(size=n)
-    yield FairRidgeClassifier(), np.where(logistic > 0, 7, 3)
     yield FairRidgeClassifier(positive=3), np.where(logistic > 0, 7, 3)
     yield FairRidgeClassifier(link="probit"), logistic > 0
     yield FairRidgeClassifier(link="cloglog"), logistic > 0
     yield FairRidgeClassifier(), np.digitize(logistic, [-1.0, 1.0])
     yield FairRidgeClassifier(definition=StatisticalParity(measure="tjur")), logistic > 0
-    yield FairRidgeClassifier(definition="mean-parity"), logistic > 0
     yield FairRidgeClassifier(definition="mean-opportunity"), logistic > 0
     yield FairRidgeClassifier(definition="mean-parity"), np.digitize(logistic, [-1.0, 1.0])
-    yield FairRidgeClassifier(blind=True), logistic > 0
-    yield FairRidgeClassifier(controls=[3]), logistic > 0
     yield FairRidgeClassifier(controls=[3], definition="mean-parity"), logistic > 0
     yield FairRidgeRegressor(blind=True), eta + rng.normal(size=n)
-    for family in ("poisson", "quasi-poisson", NegativeBinomial(), NegativeBinomial(0.3)):
-        yield FairRidgeRegressor(family=family), counts
+    yield FairRidgeRegressor(family="poisson"), counts
+    yield FairRidgeRegressor(family=NegativeBinomial()), counts
     yield FairRidgeRegressor(family="gamma"), amounts
-    yield FairRidgeRegressor(family="tweedie"), np.where(counts > 0, amounts, 0.0)
-    yield FairRidgeRegressor(family="tweedie", definition="mean-parity"), amounts
+    tweedie = FairRidgeRegressor(family="tweedie", definition="mean-parity")
+    yield tweedie, np.where(counts > 0, amounts, 0.0)
     yield FairRidgeRegressor(family="quasi-binomial"), 1.0 / (1.0 + np.exp(-logistic))
 
 
@@ -95,12 +91,11 @@ def compared(model, library, Z, y, **more):
     return here, there
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", range(24))
+@pytest.mark.parametrize("k", range(17))
 def test_every_model_is_that_of_numpy_arrays(library, rows, k):
     Z, eta = rows
     found = list(responses(eta, np.random.default_rng(k)))
-    assert len(found) == 24
+    assert len(found) == 17
     model, y = found[k]
     here, there = compared(model, library, Z, y)
     predicted = there.predict(library.asarray(Z))
@@ -108,7 +103,6 @@ def test_every_model_is_that_of_numpy_arrays(library, rows, k):
     np.testing.assert_allclose(np.asarray(predicted), here.predict(Z), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("blocks")
 def test_weights_offsets_and_rows_of_weight_zero(library, rows):
     (Z, eta), rng = rows, np.random.default_rng(1)
@@ -181,7 +175,7 @@ def test_a_path_and_standard_errors(library, rows):
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("k", [0, 3, 7, 9, 14, 15, 22])
+@pytest.mark.parametrize("k", [0, 3, 6, 9, 10, 11, 15])
 def test_inference_and_certificates_leave_rows_where_they_are(library, rows, k, monkeypatch):
     Z, eta = rows
     model, y = list(responses(eta, np.random.default_rng(k)))[k]
@@ -195,7 +189,7 @@ def test_inference_and_certificates_leave_rows_where_they_are(library, rows, k, 
     )
     prices = [one.price_of_fairness().upper for one in found]
     assert prices[1] == pytest.approx(prices[0], rel=1e-6)
-    if k in (0, 3, 9, 14, 15):
+    if k in (0, 3, 10, 11):
         if k == 3:
             model.set_params(definition=StatisticalParity(measure="variance"))
         model.set_params(confidence=0.9, unfairness=0.2)
@@ -259,7 +253,6 @@ def refusals(Z, y):
     yield regressor, Z, np.where(y > 1, np.nan, y), {}, "y contains NaN"
     yield regressor, Z, y[:-1], {}, "X has 600 rows but y has 599"
     yield regressor, Z, y, {"sample_weight": -np.ones(len(y))}, "negative value -1"
-    yield regressor, Z, y, {"sample_weight": np.zeros(len(y))}, "zero in every row"
     yield regressor, Z, y, {"offset": np.full(len(y), np.nan)}, "offset contains NaN"
     poisson = FairRidgeRegressor(family="poisson", **sensitive)
     yield poisson, Z, y, {}, "must be zero or positive; y has -"

@@ -216,15 +216,6 @@ def test_what_cannot_be_the_base_is_refused(rows, base, message):
         regressor(base=base, min_frequency=30).fit(*rows)
 
 
-def test_categories_of_numbers_are_found_as_text(rows):
-    frame, y = rows
-    doors = pd.Categorical(np.where(frame["x"] > 0, 4, 2), [2, 3, 4])
-    model = regressor(base={"doors": "4"}).fit(frame.assign(doors=doors), y)
-    assert levels(model, "doors") == ["doors[2]", "doors[3]"]
-    with pytest.raises(ValueError, match="has no rows"):
-        regressor(base={"doors": 3}).fit(frame.assign(doors=doors), y)
-
-
 def test_a_rare_base_level_is_in_the_summary(rows):
     frame, y = rows
     brand = frame["brand"].where(frame.index > 2, "AC")  # three of 400 rows
@@ -333,12 +324,6 @@ def test_a_missing_number_is_the_mean_and_a_column_that_says_so(grades, frame_of
     np.testing.assert_allclose(
         model.predict(frame_of(gaps)), expected.predict(frame_of(written)), rtol=1e-10
     )
-
-
-def test_nothing_changes_if_nothing_is_missing(rows):
-    plain, ready = regressor().fit(*rows), regressor(missing="level").fit(*rows)
-    assert ready.coef_names_.tolist() == plain.coef_names_.tolist()
-    np.testing.assert_array_equal(ready.coef_, plain.coef_)
 
 
 def test_what_was_never_missing_at_fit_is_unknown_at_predict(grades, frame_of):

@@ -99,7 +99,7 @@ def test_a_cox_model_has_the_same_ridge():
     np.testing.assert_allclose(ours - ours.mean(), Z @ theta, atol=1e-6)
 
 
-@pytest.mark.parametrize("family", ["binomial", "multinomial", "poisson", "cox"])
+@pytest.mark.parametrize("family", ["multinomial", "cox"])
 def test_an_attribute_that_separates_is_held_too(family):
     S, X, level = columns()
     y = respond(family, S, X, level)
@@ -111,19 +111,13 @@ def test_an_attribute_that_separates_is_held_too(family):
     assert 5.0 < np.abs(model.alpha_).max() < 50.0
 
 
-# ------------------------------------------------------------ what changes nothing
-
-
 # ------------------------------------------------------------------------ bounds
 
 
 @pytest.mark.parametrize(
     ("family", "definition", "seed"),
     [
-        ("binomial", "statistical-parity", 12),
         ("binomial", "mean-parity", 5),
-        ("binomial", "individual", 11),
-        ("multinomial", "mean-parity", 11),
         ("poisson", "individual", 12),
         ("cox", "statistical-parity", 5),
     ],
@@ -189,9 +183,6 @@ def test_a_bound_that_predictions_of_other_rows_escape_is_said():
     nearly = model_of("binomial", 0.02, predictor_penalty=1e-4)
     with pytest.warns(DataWarning, match="'x1' separate .* are extreme.*a larger predictor_pen"):
         nearly.fit(X, y, sensitive_features=S)
-
-
-# -------------------------------------------------------------------- other rows
 
 
 # ------------------------------------------------------------- not quite separated

@@ -222,9 +222,6 @@ def test_the_score_is_the_concordance_index(data):
     assert found == pytest.approx(concordance_index(y[:, 0], y[:, 1], eta, weight))
 
 
-# ----------------------------------------------------------------- scikit-learn
-
-
 # --------------------------------------------------------------------- defects
 
 

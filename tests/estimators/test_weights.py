@@ -70,22 +70,6 @@ def test_vectors_in_absent_rows_do_not_matter(numbers, absent, argument, value):
     assert_same(model, expected, 1e-12)
 
 
-def test_missing_texts_and_levels_in_absent_rows_do_not_matter(frame_of, absent):
-    weight, rows = absent
-    rng = np.random.default_rng(53)
-    group, x = rng.choice(["a", "b"], 80).tolist(), rng.normal(size=80)
-    y = x + (np.array(group) == "b") + rng.normal(size=80)
-    plain = FairRidgeRegressor(sensitive="group")
-    kept = np.flatnonzero(weight)
-    plain.fit(frame_of({"group": [group[k] for k in kept], "x": x[kept]}), y[kept])
-    for row, value in zip(rows, (None, "only here", None), strict=True):
-        group[row] = value
-    model = FairRidgeRegressor(sensitive="group")
-    model.fit(frame_of({"group": group, "x": x}), y, sample_weight=weight)
-    assert model.sensitive_names_.tolist() == ["group[b]"]
-    assert_same(model, plain, 1e-12)
-
-
 def test_a_level_of_absent_rows_is_unseen_where_it_was_not_declared(absent):
     weight, rows = absent
     group = np.where(np.arange(80) % 2, "b", "a").astype(object)

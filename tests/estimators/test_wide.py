@@ -6,17 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.engines import columns as column_module
-from fairridge.estimators._training import read_training
 from fairridge.exceptions import DataWarning
 from fairridge.fairness import Combined, MaximalCorrelation, StatisticalParity
-from fairridge.models.spaces import plain_space
-from fairridge.search import ModelSettings
-from fairridge.search.gaussian import GaussianProblem, RidgeOnSensitive
-from fairridge.search.glm import GLMProblem
-from fairridge.search.setup import penalized_glm, resolve_penalty
 from tests.zoo import model_of
 
 N, P = 24, 40
@@ -43,63 +38,51 @@ def wide():
     )
 
 
-def in_columns(model, X, y, S, weight=None):
-    """Solve without features: return problem and solution."""
-    training = read_training(model, X, y, S, weight, None)
-    engine, family = training.engine, training.response.family
-    settings = ModelSettings(
-        resolve_penalty(model.penalty),
-        model.predictor_penalty,
-        model.standardize,
-        n_targets=training.response.targets.shape[1],
+def assert_solved_in_columns(model, X, y, S, weight=None, rtol=1e-8):
+    """Every row twice at half its weight is the same problem, with more rows than columns."""
+    weight = np.ones(N) if weight is None else weight
+    columns = clone(model).fit(
+        np.repeat(X, 2, axis=0),
+        np.repeat(y, 2, axis=0),
+        sensitive_features=np.repeat(S, 2, axis=0),
+        sample_weight=np.repeat(weight, 2) / 2.0,
     )
-    space = plain_space(engine, standardize=settings.standardize, n_targets=settings.n_targets)
-    definition = model._traits.definition
-    if family.least_squares:
-        ridge = RidgeOnSensitive.of(space, settings)
-        problem = GaussianProblem(space, definition, settings, ridge)
-    else:
-        problem = GLMProblem(penalized_glm(space, family, settings), definition)
-    return problem, problem.solve(np.array([model.unfairness]))[0]
+    for name in (
+        "alpha_", "beta_", "coef_", "explained_by_sensitive_", "deviance_", "dispersion_", "loglik_"
+    ):  # fmt: skip
+        found, expected = getattr(model, name), getattr(columns, name)
+        atol = rtol * np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=name)
+    np.testing.assert_allclose(model.lambda_, columns.lambda_, rtol=1e-6)
+    assert model.unfairness_ == pytest.approx(columns.unfairness_, abs=1e-9)
+    assert model.unfairness_components_ == pytest.approx(
+        columns.unfairness_components_, rel=1e-7, abs=1e-9
+    )
+    assert model.status_ == columns.status_
 
 
-def assert_same(model, problem, solution, rtol=1e-8):
-    fit, basis = solution.fit, problem.basis
-
-    def close(found, expected):
-        size = np.abs(expected).max()
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * size)
-
-    close(model.alpha_, fit.alpha)
-    close(model.beta_, fit.beta)
-    close(np.squeeze(model.coef_), basis.raw_coefficients(fit.alpha, fit.beta))
-    close(model.explained_by_sensitive_, basis.explained)
-    close(model.deviance_, fit.deviance)
-    close(model.dispersion_, problem.dispersion(fit))
-    close(model.loglik_, problem.loglik(fit))
-    np.testing.assert_allclose(model.lambda_, fit.lambda_, rtol=1e-6)
-    np.testing.assert_allclose(model.unfairness_, solution.achieved, atol=1e-9)
-    for name, value in solution.components.items():
-        np.testing.assert_allclose(model.unfairness_components_[name], value, rtol=1e-7, atol=1e-9)
-    assert model.status_ == solution.choice.status
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("penalty", ["ridge", "lasso"])
-@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson", "multinomial", "cox"])
+@pytest.mark.parametrize(
+    ("family", "penalty", "standardize", "weighted"),
+    [
+        ("gaussian", "ridge", True, True),
+        ("gaussian", "lasso", False, False),
+        ("binomial", "lasso", True, False),
+        ("poisson", "ridge", False, True),
+        ("multinomial", "ridge", True, False),
+        ("cox", "ridge", True, True),
+    ],
+)
 def test_features_give_the_model_of_the_columns(wide, family, penalty, standardize, weighted):
     options = {"penalty": penalty, "predictor_penalty": 0.7, "standardize": standardize}
     y, weight = getattr(wide, family), wide.weight if weighted else None
     model = model_of(family, **options)
     model.fit(wide.X, y, sensitive_features=wide.S, sample_weight=weight)
-    assert_same(model, *in_columns(model, wide.X, y, wide.S, weight))
+    assert_solved_in_columns(model, wide.X, y, wide.S, weight)
 
 
 def seen(fit):
     """A definition that looks at columns and coefficients."""
-    assert fit.U.shape == (N, P)
+    assert fit.U.shape[1] == P
     assert fit.beta.shape == (P,)
     np.testing.assert_allclose(fit.U @ fit.beta, (fit.U - fit.U.mean(axis=0)) @ fit.beta, atol=1e-9)
     ours, theirs = np.var(fit.S @ fit.alpha), np.var(fit.U @ fit.beta)
@@ -108,11 +91,9 @@ def seen(fit):
 
 
 DEFINITIONS = {
-    "equality of opportunity": "equality-of-opportunity",
     "individual": "individual",
     "several": Combined([StatisticalParity(), MaximalCorrelation()]),
     "function": seen,
-    "function among others": Combined([StatisticalParity(), seen], weights=[1.0, 2.0]),
 }
 
 
@@ -122,7 +103,7 @@ def test_definitions_see_the_same(wide, family, definition):
     y = getattr(wide, family)
     model = model_of(family, definition=definition, predictor_penalty=0.7)
     model.fit(wide.X, y, sensitive_features=wide.S)
-    assert_same(model, *in_columns(model, wide.X, y, wide.S), rtol=1e-7)
+    assert_solved_in_columns(model, wide.X, y, wide.S, rtol=1e-7)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
@@ -131,23 +112,14 @@ def test_without_a_penalty_the_shortest_coefficients_are_used(wide, family):
     model = model_of(family, 0.3)
     with pytest.warns(DataWarning, match=r"'x21', 'x22', .* and 14 more .* minimum-norm"):
         model.fit(wide.X, y, sensitive_features=wide.S)
-    problem, solution = in_columns(model, wide.X, y, wide.S)
-    assert_same(model, problem, solution, rtol=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        assert_solved_in_columns(model, wide.X, y, wide.S, rtol=1e-6)
     if family == "gaussian":  # the rows are met where S is free to help
         free = FairRidgeRegressor(1.0)
         with pytest.warns(DataWarning):
             free.fit(wide.X, y, sensitive_features=wide.S)
         np.testing.assert_allclose(free.predict(wide.X, sensitive_features=wide.S), y, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(np.nan, "NaN"), (np.inf, "infinity"), (1e200, "too large to square")],
-)
-def test_a_bad_number_is_found_by_its_column(wide, value, words):
-    wide.X[3, 17] = value
-    with pytest.raises(ValueError, match=rf"'x17'.*{words}"):
-        FairRidgeRegressor().fit(wide.X, wide.gaussian, sensitive_features=wide.S)
 
 
 def test_no_second_matrix_is_made(monkeypatch):
@@ -163,19 +135,6 @@ def test_no_second_matrix_is_made(monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 0.4 * X.nbytes
-
-
-@pytest.mark.filterwarnings("ignore:predictor column")  # without a penalty there are too many
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_an_attribute_in_large_units_is_not_taken_for_collinear(wide, penalty):
-    S = wide.S * [1.0, 1e7]
-    model = FairRidgeRegressor(0.05, standardize=False, predictor_penalty=penalty)
-    predicted = model.fit(wide.X, wide.gaussian, sensitive_features=S).predict(
-        wide.X, sensitive_features=S
-    )
-    both = np.column_stack([np.ones(N), wide.S])
-    explained = both @ np.linalg.lstsq(both, predicted, rcond=None)[0]
-    assert explained.var() / predicted.var() == pytest.approx(0.05, abs=1e-8)
 
 
 @pytest.mark.filterwarnings("ignore:predictor column")  # most have no values
