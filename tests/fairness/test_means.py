@@ -88,17 +88,6 @@ def test_other_links(rows, link):
         assert mu.sum() == pytest.approx(y.sum(), rel=1e-10)  # without a bound, too
 
 
-@pytest.mark.parametrize("family", ["multinomial", "poisson"])
-def test_zero_leaves_no_covariance(rows, family):
-    Z, eta, _ = rows
-    fitted = model(family, 0.0).fit(Z, responses(eta, 0.0)[family])
-    mu, S = predicted(fitted, Z), Z[:, :2] - Z[:, :2].mean(axis=0)
-    root = np.linalg.inv(np.linalg.cholesky(S.T @ S / N))
-    assert np.linalg.norm(root @ S.T @ mu / N) <= 1e-10 * mu.std(axis=0).max()
-    assert (fitted.lambda_, fitted.unfairness_) == (np.inf, 0.0)
-    assert fitted.alpha_.any()  # α = 0 would leave a correlation
-
-
 def test_mean_opportunity_is_r_squared_among_the_positive(rows):
     Z, eta, _ = rows
     y = np.where(responses(eta, 0.0)["binomial"], "yes", "no")
@@ -110,16 +99,11 @@ def test_mean_opportunity_is_r_squared_among_the_positive(rows):
         assert abs(fitted.unfairness_ - 0.03) <= 1e-10
 
 
-def test_mean_opportunity_adds_classes(rows):
+def test_mean_opportunity_may_be_that_of_one_of_several_classes(rows):
     Z, eta, _ = rows
     y = responses(eta, 0.0)["multinomial"]
-    fitted = model("multinomial", 0.03, "mean-opportunity").fit(Z, y)
-    mu = fitted.predict_proba(Z)
-    parts = [r_squared(mu[y == k, k : k + 1], Z[y == k, :2]) for k in range(3)]
-    explained, total = np.sum(parts, axis=0)  # sums over rows have the weights P(y = k)
-    assert abs(explained / total - 0.03) <= 1e-10
-    one = model("multinomial", 0.01, MeanOpportunity(2)).fit(Z, y)
-    explained, total = r_squared(one.predict_proba(Z)[y == 2, 2:3], Z[y == 2, :2])
+    fitted = model("multinomial", 0.01, MeanOpportunity(2)).fit(Z, y)
+    explained, total = r_squared(fitted.predict_proba(Z)[y == 2, 2:3], Z[y == 2, :2])
     assert abs(explained / total - 0.01) <= 1e-10
 
 
@@ -190,10 +174,6 @@ class Logistic:
     def explained(self, t):
         return self.Q.T @ expit(self.A @ t)
 
-    def share(self, t):
-        mu = expit(self.A @ t)
-        return np.sum(self.explained(t) ** 2) / np.sum((mu - mu.mean()) ** 2)
-
     def excess(self, t):
         return np.sum(expit(self.A @ t) - self.y)
 
@@ -224,16 +204,6 @@ def test_no_model_with_as_little_explained_is_better(rows, r):
     else:
         best = brute.best("ineq", lambda t: limit - np.sum(brute.explained(t) ** 2), theta)
     assert abs(fitted.deviance_ - best) <= 1e-6
-
-
-def test_no_model_with_the_same_share_is_much_better(rows):
-    """A bound on the share alone can also be met by means that vary more: that gains little."""
-    Z, eta, _ = rows
-    y = responses(eta, 0.0)["binomial"]
-    fitted, brute = model("binomial", 0.02).fit(Z, y), Logistic(Z, y)
-    theta = np.append(fitted.intercept_, fitted.coef_)
-    best = brute.best("ineq", lambda t: 0.02 - brute.share(t), theta)
-    assert fitted.deviance_ <= 1.005 * best
 
 
 def test_predictor_penalty_is_part_of_the_objective(rows):

@@ -7,9 +7,6 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
-from fairridge.fairness import Combined
-
-FAMILIES = ["binomial", "multinomial", "poisson", "cox"]
 
 
 def problem(family, n=200):
@@ -54,8 +51,10 @@ def ratio(model, free, S, y):
 
 
 @pytest.mark.filterwarnings("ignore:column")
-@pytest.mark.parametrize("predictor_penalty", [0.0, 1.0])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "predictor_penalty"),
+    [("binomial", 0.0), ("multinomial", 1.0), ("poisson", 0.0), ("cox", 1.0)],
+)
 def test_an_attribute_that_separates_is_compared_as_the_ridge_holds_it(family, predictor_penalty):
     s, x, level, y = problem(family)
     options = {"predictor_penalty": predictor_penalty}
@@ -85,8 +84,10 @@ def test_bounds_of_nothing_and_of_everything(family):
 
 
 @pytest.mark.filterwarnings("ignore:column")
-@pytest.mark.parametrize("predictor_penalty", [0.0, 1.0])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "predictor_penalty"),
+    [("binomial", 1.0), ("multinomial", 0.0), ("poisson", 1.0), ("cox", 0.0)],
+)
 def test_a_predictor_that_takes_the_attribute_along_meets_the_bound(family, predictor_penalty):
     s, x, level, y = problem(family)
     options = {"predictor_penalty": predictor_penalty}
@@ -97,16 +98,6 @@ def test_a_predictor_that_takes_the_attribute_along_meets_the_bound(family, pred
     else:
         assert model.status_ in ("converged", "separated")
         assert ratio(model, free, [s], y) <= 0.2 + 1e-8
-
-
-@pytest.mark.filterwarnings("ignore:column")
-def test_a_combination_is_compared_with_the_same_model():
-    s, x, level, y = problem("binomial")
-    both = Combined(["statistical-parity", "individual"])
-    model = fitted("binomial", 0.2, [s, level], [x], y, definition=both)
-    free = fitted("binomial", 1.0, [s, level], [x], y)
-    assert model.unfairness_ <= 0.2 + 1e-10
-    assert ratio(model, free, [s, level], y) <= 0.2 + 1e-7
 
 
 def test_nearly_collinear_attributes_separate_nothing():

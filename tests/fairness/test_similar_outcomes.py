@@ -71,17 +71,3 @@ def test_a_file_keeps_the_distance(distance, tmp_path):
     again = fairridge.load(tmp_path / "model.json")
     assert again.definition == IndividualFairness(distance)
     np.testing.assert_array_equal(again.predict(Z), model.predict(Z))
-
-
-@pytest.mark.filterwarnings("ignore:predictor column:UserWarning")
-@pytest.mark.parametrize("seed", range(2))
-def test_pairs_that_a_perfect_fit_treats_alike(seed):
-    rng = np.random.default_rng(seed)
-    S, X = rng.normal(size=(4, 3)), np.zeros((4, 1))
-    weight = np.exp(rng.uniform(-7.0, 5.0, 4))
-    y = np.array([0.75, 0.25, 0.25, 0.75])
-    model = FairRidgeRegressor(
-        0.05, family="quasi-binomial", definition=IndividualFairness(SameOutcome())
-    ).fit(X, y, sensitive_features=S, sample_weight=weight)
-    assert (model.unfairness_, model.status_) == (0.0, "inactive")
-    np.testing.assert_allclose(model.predict(X, sensitive_features=S), y)

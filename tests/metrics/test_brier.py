@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy.integrate import trapezoid
 
@@ -35,8 +34,6 @@ def study():
 
 FORMS = {
     "other names": lambda y: y[["event", "time"]].set_axis(["died", "days"], axis=1),
-    "polars": pl.from_pandas,
-    "an array": lambda y: y.to_numpy().astype(float),
     "a structured array": lambda y: np.array(
         list(zip(y["event"], y["time"], strict=True)), dtype=[("died", bool), ("days", float)]
     ),

@@ -60,16 +60,6 @@ def test_integer_weights_are_repeated_rows(rows):
     )
 
 
-def test_weights_of_any_size_agree_with_scipy():
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=200).round(1), rng.normal(0.5, 2.0, size=150).round(1)
-    wa, wb = rng.random(200) + 0.1, rng.random(150) + 0.1
-    found = between(a, b, wa, wb)
-    np.testing.assert_allclose(
-        found.wasserstein, stats.wasserstein_distance(a, b, wa, wb), rtol=1e-12
-    )
-
-
 def test_the_standardized_mean_difference_pools_the_deviations_within_groups():
     rng = np.random.default_rng(1)
     a, b = rng.normal(3.0, 1.0, 40), rng.normal(1.0, 2.0, 60)

@@ -47,9 +47,9 @@ def test_a_report_states_the_interval_of_what_is_bounded_and_names_the_controls(
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["given controls", "within classes", "loss"])
 def test_intervals_cover(case):
-    """Of 1,000 samples 95 % hold the share of the population, up to three Monte Carlo errors."""
+    """Of 400 samples 95 % hold the share of the population, up to three Monte Carlo errors."""
     rng, hits, n = np.random.default_rng(2), 0, 400
-    for _ in range(1_000):
+    for _ in range(400):
         C, noise = rng.normal(size=(n, 2)), rng.standard_t(8, size=n)
         S = 0.8 * C[:, :1] + rng.normal(size=(n, 1))
         f, among = C[:, 0] + 0.2 * S[:, 0] + 0.7 * noise, rng.random(n) < 0.4
@@ -69,4 +69,4 @@ def test_intervals_cover(case):
             truth = 0.1 / 0.6
             found = loss_share(loss_table(losses, np.ones(n)), 0.95)
         hits += found.low <= truth <= found.high
-    assert abs(hits / 1_000 - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / 1_000)
+    assert abs(hits / 400 - 0.95) < 3.0 * np.sqrt(0.95 * 0.05 / 400)

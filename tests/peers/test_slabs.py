@@ -8,7 +8,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from fairridge.peers.zafar.slabs import limit_at_ratio, project_on_slabs, span_of
-from fairridge.solvers.spectrum import small_qr
 
 
 def by_enumeration(Y, x, limit):
@@ -76,32 +75,6 @@ def test_it_equals_enumeration(seed, kind):
         np.testing.assert_allclose(project_on_slabs(Y, x, limit).point, expected, atol=1e-8)
 
 
-def test_no_limit_and_no_slabs_change_nothing():
-    x = np.array([1.0, -2.0])
-    for Y, limit in ((np.ones((2, 3)), np.inf), (np.zeros((2, 0)), 0.1), (np.zeros((2, 2)), 0.1)):
-        point, multipliers = project_on_slabs(Y, x, limit)
-        np.testing.assert_array_equal(point, x)
-        assert not multipliers.any()
-
-
-def test_a_point_much_shorter_than_x_keeps_its_digits():
-    rng = np.random.default_rng(0)
-    Y, x, limit = rng.normal(size=(3, 3)), rng.normal(size=3), 1e-12
-    v, nu = project_on_slabs(Y, x, limit)
-    assert np.abs(v).max() < 1e-10
-    np.testing.assert_allclose(Y.T @ v, limit * np.sign(nu), rtol=1e-12)
-
-
-def test_a_span_is_orthonormal_and_complete():
-    rng = np.random.default_rng(1)
-    Y = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 4)) * [1.0, 1e6, 1e-6, 1.0]
-    span = span_of(np.column_stack([Y, np.zeros(6)]))
-    assert span.shape == (6, 2)
-    np.testing.assert_allclose(span.T @ span, np.eye(2), atol=1e-13)
-    outside = Y - span @ (span.T @ Y)
-    np.testing.assert_allclose(outside / np.linalg.norm(Y, axis=0), 0.0, atol=1e-13)
-
-
 def ratio(Y, v):
     return np.abs(Y.T @ v).max() / np.linalg.norm(v)
 
@@ -124,11 +97,3 @@ def test_the_limit_for_a_ratio_is_found(problem, exponent):
         assert np.linalg.norm(x - span @ (span.T @ x)) <= 1e-9 * np.linalg.norm(x)
         tiny = 1e-9 * np.abs(Y.T @ x).max()
         assert ratio(Y, project_on_slabs(Y, x, tiny).point) >= wanted * (1 - 1e-6)
-
-
-@pytest.mark.parametrize("shape", [(7, 3), (3, 3), (2, 5), (4, 0)])
-def test_a_small_qr_is_a_qr(shape):
-    Y = np.random.default_rng(3).normal(size=shape)
-    Q, R = small_qr(Y)
-    np.testing.assert_allclose(Q.T @ Q, np.eye(min(shape)), atol=1e-14)
-    np.testing.assert_allclose(Q @ np.triu(R), Y, atol=1e-14)

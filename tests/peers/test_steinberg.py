@@ -7,9 +7,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression
 
 from fairridge import FairRidgeRegressor, SteinbergRegressor
-from fairridge.estimators._training import read_training
 from fairridge.exceptions import BoundWarning
-from fairridge.peers.steinberg.descent import descend
 from fairridge.peers.steinberg.mutual_information import mutual_information
 from tests.zoo import LateModule
 
@@ -33,13 +31,6 @@ def workers():
 def path(workers):
     bounds = [0.0, 0.02, 0.1, 0.2, 1.0]
     return SteinbergRegressor(sensitive=SENSITIVE).path(*workers, unfairness=bounds)
-
-
-@pytest.fixture(scope="module")
-def problem(workers):
-    model = SteinbergRegressor(sensitive=SENSITIVE)
-    training = read_training(model, *workers, None, None, None)
-    return model._problem_on(training.engine, training.response)
 
 
 def explained_by(scores, frame, names=SENSITIVE):
@@ -83,47 +74,7 @@ def test_scores_that_tell_the_groups_apart_carry_all_information():
     np.testing.assert_allclose(found.gradient, 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("scores", [np.zeros(6), np.full(6, 1e8)])
-def test_constant_scores_carry_none(scores):
-    found = mutual_information(scores, np.array([0, 0, 0, 1, 1, 1]), np.ones(6))
-    assert found.value == 0.0
-    assert not found.gradient.any()
-
-
-# ---------------------------------------------------------------------- the descent
-
-
-def test_a_descent_leaves_saddles_and_ends_in_minima():
-    def evaluate(x):
-        a, b = x
-        value = (a**2 - 1.0) ** 2 + 10.0 * b**2
-        gradient = np.array([4.0 * a * (a**2 - 1.0), 20.0 * b])
-        return value, gradient, np.diag([12.0 * a**2 - 4.0, 20.0])
-
-    found = descend(evaluate, np.array([0.1, 3.0]), 50)
-    assert found.converged
-    np.testing.assert_allclose(found.x, [1.0, 0.0], atol=1e-12)
-
-
 # --------------------------------------------------------------------- the objective
-
-
-@pytest.mark.parametrize("place", [3, 12])
-def test_the_objective_has_exact_derivatives(problem, place):
-    gamma = float(problem.grid[place])
-    rng = np.random.default_rng(place)
-    center = problem._least_squares
-    c = center + 0.2 * np.linalg.norm(center) * rng.normal(size=len(center))
-    h = 1e-5 * np.linalg.norm(center)
-    _, gradient, hessian = problem.evaluate(c, gamma)
-    sides = [
-        [problem.evaluate(c + s * h * direction, gamma) for s in (1, -1)]
-        for direction in np.eye(len(c))
-    ]
-    slope = np.array([(up[0] - down[0]) / (2 * h) for up, down in sides])
-    bend = np.array([(up[1] - down[1]) / (2 * h) for up, down in sides])
-    np.testing.assert_allclose(gradient, slope, atol=1e-7 * np.abs(gradient).max())
-    np.testing.assert_allclose(hessian, bend, atol=1e-7 * np.abs(hessian).max())
 
 
 def objective(theta, Z, y, gamma, attributes):

@@ -174,15 +174,6 @@ def test_weights_and_offsets_of_classes():
         assert model.unfairness_ == pytest.approx(r, abs=1e-8)
 
 
-@both_kinds
-def test_the_price_is_the_derivative_of_the_deviance(kind):
-    S, X, y = generated(9, kind)
-    free = fit(S, X, y, np.inf, kind, bound="covariance").unfairness_
-    c, h = 0.3 * free, 1e-5 * free
-    low, mid, high = (fit(S, X, y, c + k * h, kind, bound="covariance") for k in (-1, 0, 1))
-    assert mid.lambda_ == pytest.approx((low.deviance_ - high.deviance_) / (2 * h), rel=1e-5)
-
-
 # --------------------------------------------------------------------------- ends
 
 
