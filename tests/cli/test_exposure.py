@@ -33,12 +33,6 @@ def model(claims, run):
     return fairridge.load("model.json")
 
 
-def test_fits_of_files_take_exposures(run, claims, model):
-    stream = run("fit", "claims.parquet", "--stream", *FIT[2:], "--exposure", "years", "--json")
-    found = json.loads(stream.out)["log_likelihood"]
-    assert found == pytest.approx(model.loglik_, rel=1e-9)
-
-
 def test_predictions_are_rates_or_counts(run, claims, model):
     for arguments, exposure, said in (
         ((), None, "predictions are rates, per unit of exposure"),

@@ -1,4 +1,4 @@
-"""Options of models: rare levels, levels that decide the response, blind models, controls."""
+"""Options of models: levels that are rare or decide the response, blind models, penalties."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, load
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, load
 
 N, RARE = 600, 5
 ROLES = ("-y", "hired", "-s", "sex")
@@ -53,37 +53,6 @@ def test_a_bound_that_levels_void_is_said(run, rows):
     assert "separated: the bound is nominally met" in shown.out
 
 
-def test_levels_are_refused_on_demand(run, rows):
-    shown = run("path", "rows.csv", *ROLES, "--separation", "error")
-    assert shown.code == 2
-    assert "all rows of 'job[z]' have the same outcome" in shown.error
-
-
-def test_rare_levels_are_merged(run, rows):
-    shown = run("fit", "rows.csv", *ROLES, "--min-frequency", 20, "--json")
-    model = FairRidgeClassifier(sensitive=["sex"], min_frequency=20)
-    model.fit(rows[COLUMNS], rows["hired"])
-    found = json.loads(shown.out)
-    assert found["log_likelihood"] == pytest.approx(model.loglik_, rel=1e-9)
-    terms = [row["term"] for row in found["coefficients"]]
-    assert {"town[(other)]", "job[b]", "job[(other)]"} <= set(terms)
-    assert not any("[t0]" in term or "[z]" in term for term in terms)
-    # What is said before the fit is what it has.
-    assert f"4 columns become {len(terms) - 1} encoded columns" in shown.error
-
-
-def test_base_levels_are_chosen(run, rows):
-    shown = run("fit", "rows.csv", *ROLES, "--min-frequency", 20, "--base", "job=b", "--json")
-    terms = [row["term"] for row in json.loads(shown.out)["coefficients"]]
-    assert {"town[(other)]", "job[a]", "job[(other)]"} <= set(terms)
-    assert "job[b]" not in terms
-    frequent = run("fit", "rows.csv", *ROLES, "--base", "most-frequent", "--json")
-    model = FairRidgeClassifier(sensitive=["sex"], base="most-frequent")
-    model.fit(rows[COLUMNS], rows["hired"])
-    terms = [row["term"] for row in json.loads(frequent.out)["coefficients"]]
-    assert set(model.predictor_names_) < set(terms)
-
-
 @pytest.mark.parametrize(
     ("base", "message"),
     [
@@ -126,3 +95,49 @@ def test_a_saved_model_has_its_own_options(run, rows):
     shown = run("report", "rows.csv", "-y", "hired", "-m", "m.json", "--blind")
     assert shown.code == 2
     assert "is for a new model; --model has its own: leave one out." in shown.error
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-r", "sex=0.01"), "use --definition mean-parity"),
+        (("-r", "half"), "--unfairness half must be a number, such as 0.05, or names and numbers"),
+        (("-r", "sex=0.1,sex=0.2", "--definition", "mean-parity"), "names 'sex' twice"),
+        (("-r", "age=0.1", "--definition", "mean-parity"), "'age', which is not a sensitive"),
+        (("--predictor-penalty", "gcv"), "--predictor-penalty gcv must be cv or a number"),
+        (("--class-weight", "yes"), "--class-weight yes must be balanced or names and numbers"),
+        (("--class-weight", "maybe=2"), "'maybe', which is not a class of y: 'no', 'yes'"),
+    ],
+)
+def test_values_that_mean_nothing_are_one_line(run, rows, options, said):
+    found = run("fit", "rows.csv", *ROLES, *options)
+    assert found.code == 2
+    assert said in found.error
+
+
+def test_a_path_says_at_which_bound_the_penalty_was_chosen(run, rows):
+    command = ("-y", "skill", "-s", "sex", "--drop", "hired", "--predictor-penalty", "cv")
+    # A path has one, for the bound that models have unless told otherwise.
+    default = FairRidgeRegressor(0.05, sensitive=["sex"], predictor_penalty="cv")
+    default.fit(rows[["sex", "town", "job"]], rows["skill"])
+    path = run("path", "rows.csv", *command, "--bounds", "0,1")
+    assert f"chosen by cross-validation at r = 0.05: {default.predictor_penalty_:.4g}" in path.error
+    refused = run("fit", "rows.parquet", "--stream", *command)
+    assert refused.code == 2
+    assert "needs the rows in memory" in refused.error
+
+
+def test_classes_that_are_numbers_have_weights(run, rows):
+    y = (rows["hired"] == "yes").astype(int)
+    rows.assign(hired=y).to_csv("rows.csv", index=False)
+    found = json.loads(run("fit", "rows.csv", *ROLES, "--class-weight", "0=3", "--json").out)
+    model = FairRidgeClassifier(0.05, sensitive=["sex"], class_weight={0: 3.0})
+    model.fit(rows[COLUMNS], y)
+    np.testing.assert_allclose([row["raw"] for row in found["coefficients"]][1:], model.coef_[0])
+
+
+def test_a_path_names_isolated_levels(run, rows):
+    command = ("path", "rows.csv", *ROLES, "--bounds", "0.1,1")
+    shown = run(*command)
+    assert f"the same outcome (rows): job[z] ({RARE})." in shown.error
+    assert json.loads(run(*command, "--json").out)["isolated"] == {"job[z]": RARE}

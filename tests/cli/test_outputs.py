@@ -80,11 +80,6 @@ def test_links_stay_and_permissions_too(run, files, command, out):
     assert not [item for item in os.listdir() if item.startswith(".")]
 
 
-def test_a_model_may_go_beside_the_data(run, files):
-    assert run("fit", "parts", "--stream", "-y", "y", "-s", "s", "-o", "parts/m.json").code == 0
-    assert run("fit", "parts", "--stream", "-y", "y", "-s", "s").code == 0
-
-
 def test_two_outputs_need_two_files(run, files):
     shown = run("path", "d.csv", "-y", "y", "-s", "s", "-o", "a", "--plot", "./a")
     assert shown.code == 2
@@ -150,14 +145,3 @@ def test_compressed_csv(run, files):
     plain, packed = (run("fit", name, "-y", "y", "-s", "s") for name in ("d.csv", "d.csv.gz"))
     assert packed.code == 0, packed.error
     assert packed.out == plain.out
-    Path("cut.csv.gz").write_bytes(Path("d.csv.gz").read_bytes()[:40])
-    assert "not a sound gzip file" in run("fit", "cut.csv.gz", "-y", "y", "-s", "s").error
-
-
-@pytest.mark.slow
-def test_report_of_a_model_with_separate_attributes(run, files):
-    table = pd.read_csv("d.csv")
-    model = FairRidgeRegressor(0.1).fit(table[["x"]], table["y"], sensitive_features=table[["s"]])
-    fairridge.save(model, "separate.json")
-    shown = run("report", "d.csv", "-y", "y", "-m", "separate.json", "--cv", 0, "--bootstrap", 0)
-    assert shown.code == 0, shown.error

@@ -113,29 +113,6 @@ def test_every_option_has_a_sentence(name):
             assert shown.startswith(setting.text.removesuffix("."))
 
 
-def test_a_new_parameter_is_a_new_option(monkeypatch):
-    def audit(y_true, y_pred, *, zeal: int = 3, mood: Literal["glad", "sad"] = "glad"):
-        """Compare.
-
-        Parameters
-        ----------
-        zeal : int, default=3
-            How hard to look at `mood`. This is not shown.
-        mood : {"glad", "sad"}, default="glad"
-            Whether to smile.
-        """
-
-    monkeypatch.setattr(fairridge, "audit", audit)
-    group = Parameters({"audit": ""}, apart={"y_true": "--response", "y_pred": "none"})
-    zeal, mood = group.settings["zeal"], group.settings["mood"]
-    assert (zeal.flags, zeal.metavar, zeal.parsed) == (("--zeal",), "N", int)
-    assert zeal.text == "How hard to look at --mood."
-    assert (mood.metavar, mood.text) == ("glad|sad", "Smile.")
-    assert group.read({"zeal": None, "mood": "sad"}) == {"mood": "sad"}
-    with pytest.raises(ValueError, match="mood='angry' is not known"):
-        group.read({"mood": "angry"})
-
-
 @pytest.mark.parametrize(
     ("types", "given", "value"),
     [

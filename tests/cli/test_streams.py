@@ -18,14 +18,6 @@ def model(run, people_csv):
     return "model.json"
 
 
-def test_a_column_with_the_name_of_the_predictions(run, model):
-    pd.read_parquet("new-1.parquet").assign(prediction=1.0).to_parquet("old.parquet")
-    done = run("predict", "old.parquet", "--stream", "-m", model, "-o", "scores.parquet")
-    assert done.code == 2
-    assert "column 'prediction' cannot be kept" in done.error
-    assert done.error.count("\n") == 1
-
-
 def test_probabilities_are_those_of_rows_in_memory(run, people_csv):
     roles = ("-y", "multinomial", "-s", "sex", "--predictors", "income,score")
     assert run("fit", "people.csv", *roles, "-o", "classes.json").code == 0
@@ -36,12 +28,6 @@ def test_probabilities_are_those_of_rows_in_memory(run, people_csv):
     here, there = pd.read_parquet("here.parquet"), pd.read_parquet("there.parquet")
     pd.testing.assert_frame_equal(here, there)
     assert sum(name.startswith("probability_") for name in there) == 3
-
-
-def test_a_stream_is_not_printed(run, model):
-    done = run("predict", "new-*.parquet", "-m", model, "-o", "scores.parquet", "--json")
-    assert done.code == 2
-    assert "--json needs the rows in memory" in done.error
 
 
 AUDITED = ("-y", "binomial", "-m", "model.json", "--json")
@@ -85,6 +71,7 @@ def test_a_report_on_files_is_that_of_rows_in_memory(run, classifier):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        ("predict part-*.parquet -m model.json -o out.parquet --json", "--json needs the rows in"),
         ("audit people.parquet --stream -y binomial -p score", "--model FILE"),
         ("audit people.parquet --stream -m model.json", "--response NAME"),
         ("report people.parquet --stream -y binomial -m model.json", "--new-rows"),

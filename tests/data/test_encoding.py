@@ -50,45 +50,12 @@ def test_levels_become_treatment_contrasts_in_order(table):
     )
 
 
-def test_new_rows_are_encoded_by_the_levels_of_the_fit(table, frame_of):
-    design = learn_design(table, None, "age")
-    new = as_table(frame_of({"town": ["c"], "flag": [False], "age": [1], "size": ["tiny"]}))
-    np.testing.assert_array_equal(encoded(design, new), [[1, 1, 0, 0, 0, 1, 0]])
-
-
 def test_an_unknown_level_is_the_base_or_an_error(table, frame_of):
     design = learn_design(table, None, "age")
     new = as_table(frame_of({"town": ["q"], "flag": [False], "age": [1], "size": ["huge"]}))
     np.testing.assert_array_equal(encoded(design, new, "base"), [[1, 0, 0, 0, 0, 0, 0]])
     with pytest.raises(ValueError, match="'size' has the level 'huge'"):
         encoded(design, new)
-
-
-def test_many_levels_are_listed_in_part():
-    town = pd.DataFrame({"s": range(20), "town": [f"t{k:02d}" for k in range(20)]})
-    design = learn_design(as_table(town), None, "s", max_levels=None)
-    with pytest.raises(ValueError, match=r"'t07' and 12 more\)"):
-        encoded(design, as_table(town.assign(town="new")))
-
-
-@pytest.mark.parametrize("sensitive", [[0], [3, 1], [-1, 0]])
-def test_arrays_are_encoded_in_order_without_a_copy(sensitive):
-    Z = np.arange(30.0).reshape(6, 5)
-    design = learn_design(as_table(Z), None, sensitive)
-    first = [k % 5 for k in sensitive]
-    order = first + [k for k in range(5) if k not in first]
-    np.testing.assert_array_equal(encoded(design, as_table(Z)), Z[:, order])
-    for piece in sum(design.encode(as_table(Z), None, "error", estimator_name="Model"), ()):
-        assert np.shares_memory(piece.values, Z)
-
-
-def test_neighboring_columns_of_one_block_are_read_as_one_slab():
-    frame = pd.DataFrame(np.arange(24.0).reshape(6, 4), columns=list("abcd"))
-    design = learn_design(as_table(frame), None, "a")
-    sensitive, predictors = design.encode(as_table(frame), None, "error", estimator_name="Model")
-    assert (len(sensitive), len(predictors)) == (1, 1)
-    assert predictors[0].width == 3
-    np.testing.assert_array_equal(predictors[0].values, frame[["b", "c", "d"]])
 
 
 @pytest.mark.parametrize("order", ["abcd", "dcba", "cadb"])

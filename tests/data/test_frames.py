@@ -34,14 +34,6 @@ def test_no_library_at_all_is_an_error_that_says_what_to_install(monkeypatch):
         make_frame(COLUMNS)
 
 
-def test_a_record_batch_is_a_frame():
-    batch = pa.RecordBatch.from_pydict({"a": [1.0, 2.0], "b": ["x", None]})
-    table = as_table(batch)
-    assert table.names == ("a", "b")
-    assert table.column(0).tolist() == [1.0, 2.0]
-    assert table.column(1).levels == ("x",)
-
-
 def test_sparse_columns_of_pandas_are_dense():
     frame = pd.DataFrame({
         "a": pd.arrays.SparseArray([0.0, 1.5, 0.0]),

@@ -53,16 +53,6 @@ def test_levels_have_shares_and_numbers_deciles(frame):
     assert found["skill"].n_rows == (w > 0).sum()
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_shares_are_those_between_the_edges(frame, weighted):
-    X, w = frame.drop(columns="y"), 0.1 + np.arange(len(frame)) % 7 if weighted else None
-    model = FairRidgeRegressor(0.1, sensitive=["sex"]).fit(X, frame["y"], sample_weight=w)
-    for name in ("skill", "count"):
-        one = profiles(model)[name]
-        shares = share_between(one.edges, X[name].to_numpy(), np.ones(len(X)) if w is None else w)
-        np.testing.assert_allclose(one.shares, shares, rtol=1e-12, atol=1e-15)
-
-
 def test_rows_elsewhere_leave_the_same_in_as_many_passes(frame, tmp_path):
     frame.to_parquet(tmp_path / "rows.parquet")
     rows = sources.parquet(tmp_path / "rows.parquet", response="y", sensitive=["sex"])

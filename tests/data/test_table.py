@@ -10,24 +10,6 @@ from fairridge.data import as_table, table
 TEXTS = ["U3", "S3", object] + ["T"] * (np.lib.NumpyVersion(np.__version__) >= "2.0.0")
 
 
-def test_a_frame_keeps_names_shape_and_library(frame_of, library):
-    table = as_table(frame_of({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "x"]}))
-    assert table.names == ("a", "b")
-    assert table.shape == (3, 2)
-    assert str(table.backend) == library
-    assert table.label(1) == "b"
-    assert not table.is_numeric_array
-
-
-def test_an_array_has_numbered_labels_and_no_names():
-    table = as_table([[1, 2], [3, 4], [5, 6]])
-    assert table.names is None
-    assert table.backend is None
-    assert table.shape == (3, 2)
-    assert table.label(1) == "x1"
-    assert table.is_numeric_array
-
-
 @pytest.mark.parametrize("dtype", ["f4", "?"])
 def test_numeric_columns_of_arrays_and_pandas_are_not_copied(dtype):
     array = np.ones((5, 3), dtype=dtype)
@@ -64,16 +46,6 @@ def test_missing_numbers_become_nan(frame_of):
         np.testing.assert_array_equal(np.asarray(table.column(position), float), expected)
 
 
-def test_rows_are_taken_in_the_order_asked_for(frame_of):
-    rows = np.array([2, 0])
-    table = as_table(frame_of({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]})).take(rows)
-    assert table.shape == (2, 2)
-    np.testing.assert_array_equal(table.column(0), [3.0, 1.0])
-    assert table.column(1).levels == ("x", "z")
-    array = as_table(np.arange(6.0).reshape(3, 2)).take(rows)
-    np.testing.assert_array_equal(array.column(1), [5.0, 1.0])
-
-
 @pytest.mark.parametrize(
     "series", [pd.Series([1, 2], name="s"), pl.Series("s", [1, 2]), pd.DataFrame({"s": [1, 2]})]
 )
@@ -104,12 +76,6 @@ def test_objects_that_are_numbers_are_read_as_numbers(values, expected):
     column = as_table(np.array(values, dtype=object).reshape(-1, 1)).column(0)
     np.testing.assert_array_equal(column, expected)
     assert column.dtype == np.float64
-
-
-def test_objects_that_are_strings_are_read_as_levels():
-    column = as_table(np.array(["b", None, "a", np.nan], dtype=object).reshape(-1, 1)).column(0)
-    assert column.levels == ("a", "b")
-    assert column.codes.tolist() == [1, -1, 0, -1]
 
 
 @pytest.mark.parametrize("dtype", TEXTS, ids=str)

@@ -63,24 +63,6 @@ def test_one_weight_is_every_weight():
     assert weights(2, 3).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_weights_may_be_zero_but_not_all():
-    assert weights([0, 1, 0], 3).tolist() == [0.0, 1.0, 0.0]
-    assert weights([False, True, True], 3).tolist() == [0.0, 1.0, 1.0]
-    with pytest.raises(ValueError, match="zero in every row"):
-        weights([0, 0, 0], 3)
-
-
-def test_a_negative_weight_is_refused_with_its_row():
-    with pytest.raises(ValueError, match=r"negative value -0\.5 at row 1"):
-        weights([1.0, -0.5, 2.0], 3)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_weight_that_is_no_number_is_refused(value):
-    with pytest.raises(ValueError, match="sample_weight contains"):
-        weights([1.0, value, 2.0], 3)
-
-
 HOLDING_NULL = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), pa.array(["a", None, "b"]))
 MISSING_LABELS = {
     "pyarrow dictionary": pa.chunked_array([pa.array(["a", None, "b", "a"])]).dictionary_encode(),

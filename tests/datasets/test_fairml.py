@@ -169,12 +169,6 @@ def test_download_fills_the_cache_once(server, tmp_path, monkeypatch, capfd):
 
 
 @pytest.mark.slow
-def test_download_without_progress_bar_is_silent(server, tmp_path, capfd):
-    fetch_fairml("compas", data_home=tmp_path / "home", progress=False)
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["another page", "empty", "cut off"])
 def test_something_else_than_the_package(server, package, tmp_path, kind):
     half = package.read_bytes()[:100_000]

@@ -1,16 +1,12 @@
 """Blind models whose bound is on features of S: nothing of that is needed to predict."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import SplineTransformer
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, load, save
-from fairridge.export import attribution, reasons, to_onnx, to_python, to_sklearn, to_sql
-from fairridge.outputs import checksum
+from fairridge import FairRidgeRegressor, load, save
 
 
 @pytest.fixture(scope="module")
@@ -69,41 +65,3 @@ def test_a_file_predicts_and_is_saved_again(model, people, tmp_path):
         loaded.fit(X, y)
     refitted = loaded.set_params(sensitive_map=SplineTransformer()).fit(X, y)
     np.testing.assert_allclose(refitted.coef_, model.coef_)
-
-
-def test_exports_need_neither_s_nor_its_map(model, people):
-    X, _ = people
-    new = X[["skill", "luck", "town"]]
-    np.testing.assert_allclose(to_sklearn(model).predict(new), model.predict(new))
-    for text in (to_sql(model), to_python(model)):
-        assert "age" not in text
-        assert "sex" not in text
-    assert {value.name for value in to_onnx(model).graph.input} == {"skill", "luck", "town"}
-    assert reasons(model, new[:3]) is not None
-    with pytest.raises(ValueError, match="attribution needs a model without feature maps"):
-        attribution(model)
-
-
-def test_models_that_use_s_need_the_map(people, tmp_path):
-    X, y = people
-    sighted = FairRidgeRegressor(0.1, sensitive="age", sensitive_map=SplineTransformer())
-    sighted.fit(X, y)
-    for export in (to_sql, to_sklearn, lambda model: save(model, tmp_path / "model.json")):
-        with pytest.raises(ValueError, match="has a sensitive_map"):
-            export(sighted)
-
-
-def test_a_file_that_says_otherwise_is_refused(people, tmp_path):
-    X, y = people
-    path = tmp_path / "model.json"
-    options = {"sensitive": ["age"], "sensitive_map": SplineTransformer(), "blind": True}
-    model = FairRidgeClassifier(0.1, definition="mean-parity", **options)
-    save(model.fit(X.drop(columns="sex"), y > 1), path)
-    document = json.loads(path.read_text())
-    for key, value in (("blind", False), ("sensitive_map", None)):
-        damaged = json.loads(json.dumps(document))
-        damaged["parameters"][key] = value
-        damaged["checksum"] = checksum(damaged)
-        path.write_text(json.dumps(damaged))
-        with pytest.raises(ValueError, match="is damaged"):
-            load(path)

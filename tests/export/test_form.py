@@ -10,10 +10,8 @@ from fairridge import (
     ConvexFairClassifier,
     FairRidgeRegressor,
     ReductionsClassifier,
-    estimators,
-    peers,
 )
-from fairridge.export import linear_form, reasons, scorecard, to_onnx, to_sklearn, to_sql
+from fairridge.export import reasons, scorecard, to_onnx, to_sklearn, to_sql
 
 from .formats import run_query
 
@@ -23,14 +21,6 @@ def blind(workers):
     """A model in which S has no weight."""
     model = ConvexFairClassifier(0.5, sensitive=["sex"])
     return model.fit(workers.X.drop(columns="age"), workers.y["binomial"])
-
-
-def test_inputs_stand_in_the_order_of_the_fit(fitted, workers):
-    form = linear_form(fitted("gaussian"), "a test")
-    assert [column.name for column in form.columns][:2] == workers.sensitive
-    assert [column.name for column in form.inputs] == workers.X.columns.tolist()
-    assert form.names == tuple(workers.X.columns)
-    assert [column.role for column in form.columns] == ["sensitive"] * 2 + ["predictor"] * 4
 
 
 def test_what_has_no_weight_need_not_be_there(blind, workers):
@@ -52,14 +42,6 @@ def test_what_has_no_weight_need_not_be_there(blind, workers):
     found = reasons(apart, X, top=None)
     np.testing.assert_allclose(found.linear_predictor, eta, rtol=1e-6)
     assert not any(line.role == "sensitive" for line in card.lines)
-
-
-def test_what_has_weight_is_required(fitted, workers):
-    model = fitted("binomial")
-    form = linear_form(model, "a test")
-    assert form.without_sensitive() is form
-    with pytest.raises(ValueError, match="X has no column 'sex'"):
-        reasons(model, workers.X.drop(columns="sex"))
 
 
 def test_models_of_sensitive_attributes_alone(workers, tmp_path):
@@ -117,13 +99,6 @@ def test_unsuitable_models_are_a_type_error(verb, model, workers):
     message = f"{verb} needs a linear model of fairridge.*{type(model).__name__} is not one"
     with pytest.raises(TypeError, match=message):
         VERBS[verb](model, workers.X, workers.y["gaussian"])
-
-
-def test_verbs_are_not_methods():
-    names = {*VERBS, "report", "load", "audit"}
-    for home in (estimators, peers):
-        for name in home.__all__:
-            assert not names & set(dir(getattr(home, name)))
 
 
 PUBLIC = [

@@ -2,13 +2,10 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.export import reasons, scorecard
-
-from .formats import FORMATS
 
 N = 120
 
@@ -27,30 +24,6 @@ def rows(seed):
     return frame
 
 
-@pytest.fixture(params=["base", "mean"])
-def model(request):
-    frame = rows(0)
-    y = frame["number"].fillna(7.0) + (frame["race"] == "q") + (frame["text"] == "c")
-    noise = np.random.default_rng(1).normal(size=N)
-    model = FairRidgeRegressor(0.1, sensitive="race", missing="level", unknown=request.param)
-    return model.fit(frame, y + noise)
-
-
-@pytest.fixture
-def new():
-    frame = rows(2)
-    frame.loc[2, "race"] = "stranger"
-    frame.loc[3, "text"] = "new"
-    return frame
-
-
-@pytest.mark.parametrize("name", ["sql", "python", "onnx"])
-def test_formats_do_what_the_model_does(name, model, new):
-    rows = {"sql": pa.Table.from_pandas(new), "onnx": new.fillna({"text": "(missing)"})}
-    found = FORMATS[name](model, rows.get(name, new))["prediction"]
-    np.testing.assert_allclose(found, model.predict(new), rtol=1e-10)
-
-
 def test_scorecards_have_points_for_missing_levels_but_not_for_missing_numbers():
     frame = rows(0)
     noise = np.random.default_rng(1).normal(size=N)
@@ -65,7 +38,12 @@ def test_scorecards_have_points_for_missing_levels_but_not_for_missing_numbers()
     np.testing.assert_allclose(card.score(frame[["race", "text"]]), expected, rtol=1e-10)
 
 
-def test_reasons_say_that_a_value_is_missing(model, new):
+def test_reasons_say_that_a_value_is_missing():
+    frame, new = rows(0), rows(2)
+    new.loc[2, "race"] = "stranger"
+    new.loc[3, "text"] = "new"
+    y = frame["number"].fillna(7.0) + np.random.default_rng(1).normal(size=N)
+    model = FairRidgeRegressor(0.1, sensitive="race", missing="level", unknown="base").fit(frame, y)
     found = reasons(model, new, top=None)
     np.testing.assert_allclose(found.linear_predictor, model.predict(new), rtol=1e-10)
     number, text = (found.attributes.index(name) for name in ("number", "text"))

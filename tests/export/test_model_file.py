@@ -90,7 +90,6 @@ def test_predictions_are_the_same_to_the_last_bit(model, workers, reloaded):
         {"definition": IndividualFairness(AbsoluteDifference())},
         {"definition": Combined([StatisticalParity(), "individual"], weights=(0.5, 1.5))},
         {"family": Tweedie(power=1.2)},
-        {"unfairness": np.float64(1.0)},
         {"sensitive": np.array([1, 5])},
         {"sensitive": pd.Index(["sex"])},
     ],
@@ -115,11 +114,6 @@ def test_labels_keep_value_and_type(labels, workers, reloaded):
     again = reloaded(model)
     assert again.classes_.dtype == model.classes_.dtype
     assert again.predict(workers.X).tolist() == model.predict(workers.X).tolist()
-
-
-def test_names_and_levels_of_any_kind_survive(nasty, reloaded):
-    model = FairRidgeClassifier(0.1, sensitive=nasty.sensitive).fit(nasty.X, nasty.y)
-    assert_same_model(reloaded(model), model, nasty.X)
 
 
 def test_functions_are_kept_by_name_only(workers, reloaded, path):
@@ -208,14 +202,6 @@ def test_other_formats_and_classes_are_named(fitted, path):
         fairridge.load(path)
     rewrite(path, lambda document: document.update({"class": "LinearModel"}))
     with pytest.raises(ValueError, match="which is not known here"):
-        fairridge.load(path)
-
-
-@pytest.mark.parametrize("name", ["predict", "__class__", "unfairness"])
-def test_forged_names_are_refused(fitted, path, name):
-    fairridge.save(fitted("gaussian"), path)
-    rewrite(path, lambda document: document["fitted"].update({name: 1.0}))
-    with pytest.raises(ValueError, match=f"{name!r} is nothing a FairRidgeRegressor learns"):
         fairridge.load(path)
 
 

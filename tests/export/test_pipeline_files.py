@@ -76,15 +76,6 @@ def test_the_file_of_the_steps_is_the_one_that_was_written(fitted, tmp_path):
         fairridge.load(path)
 
 
-def test_a_pipeline_of_one_step_needs_one_file(hired, tmp_path):
-    path = tmp_path / "hiring.json"
-    model = make_pipeline(FairRidgeClassifier(0.02, sensitive="sex")).fit(*hired)
-    fairridge.save(model, path)
-    assert [file.name for file in tmp_path.iterdir()] == ["hiring.json"]
-    again = fairridge.load(path)
-    np.testing.assert_array_equal(again.predict(hired[0]), model.predict(hired[0]))
-
-
 @pytest.mark.parametrize("learners", [WITH_SKOPS, "joblib"])
 def test_a_step_that_cannot_be_saved_is_named(hired, tmp_path, learners):
     path = tmp_path / "hiring.json"

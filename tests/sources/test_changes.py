@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
-from fairridge.fairness import StatisticalParity
+from fairridge import FairRidgeRegressor, sources
 
-from .conftest import COLUMNS, ROLES, SENSITIVE, columns_of, in_memory, write_files
+from .conftest import COLUMNS, ROLES, in_memory, write_files
 
 
 def replace(path):
@@ -61,21 +60,6 @@ def test_a_fit_to_files_that_changed_names_the_file(folder, name):
         FairRidgeRegressor().fit(source)
 
 
-def test_files_that_change_between_the_passes_of_one_fit(people, folder):
-    write_files(people[columns_of("hired")].head(400), folder, cuts=(0, 200), compression="none")
-    happened = []
-
-    def definition(fit):
-        if not happened:
-            happened.append(replace(folder / "part-1.parquet"))
-        return StatisticalParity().value(fit)
-
-    source = sources.parquet(folder, response="hired", sensitive=SENSITIVE)
-    with pytest.raises(ValueError, match=r"part-1\.parquet has changed"):
-        FairRidgeClassifier(0.01, definition=definition).fit(source)
-    assert happened
-
-
 def test_a_file_that_changes_while_it_is_read(folder):
     source = sources.parquet(folder, **ROLES, batch_rows=50)
     seen = []
@@ -98,10 +82,3 @@ def test_predictions_of_files_that_changed(folder, small, tmp_path):
     with pytest.raises(ValueError, match=r"part-1\.parquet has changed"):
         list(predictions)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files"]
-
-
-def test_the_list_of_paths_may_be_used_for_something_else(folder):
-    paths = sorted(folder.iterdir())
-    source = sources.parquet(paths, **ROLES)
-    paths.clear()
-    assert FairRidgeRegressor().fit(source).n_rows_ == 400

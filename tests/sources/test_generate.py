@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 
 from fairridge import FairRidgeRegressor, sources
@@ -40,23 +39,6 @@ def test_files_depend_on_the_seed_alone(tmp_path):
     assert not np.allclose(pd.read_parquet(first[0])["y"], pd.read_parquet(other[0])["y"])
 
 
-def test_levels_and_responses(tmp_path):
-    (path,) = generate(tmp_path, rows=3000, columns=4, sensitive=2, levels=5)
-    table = pq.read_table(path)
-    assert table.column_names == ["s1", "s2", "x1", "x2", "y", "label", "count"]
-    assert sorted(set(table["s1"].to_pylist())) == [f"level {k:04d}" for k in range(5)]
-    assert set(table["label"].to_pylist()) == {0, 1}
-    assert min(table["count"].to_pylist()) == 0
-
-
-def test_bad_sizes(tmp_path, capsys):
-    with pytest.raises(ValueError, match="sensitive=4 must lie between"):
-        generate(tmp_path, rows=10, columns=4, sensitive=4)
-    with pytest.raises(SystemExit):
-        main(["--rows", "0", str(tmp_path)])
-    assert "is not a positive number" in capsys.readouterr().err
-
-
 def test_parts_of_an_earlier_run_are_not_mixed_with_new_ones(tmp_path):
     sizes = {"columns": 4, "sensitive": 1, "rows_per_file": 100}
     generate(tmp_path, rows=300, **sizes)
@@ -77,6 +59,7 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path, capsys):
     size = ["--rows", "10", "--columns", "4"]
     for arguments, message in (
         ([str(tmp_path / "new"), "--levels", "-2"], "levels=-2 must be 0 or a positive number"),
+        ([str(tmp_path / "new"), "--sensitive", "4"], "sensitive=4 must lie between"),
         ([str(tmp_path / "file")], "is a file; name a folder"),
         ([str(tmp_path / "old")], "1 other part file(s)"),
     ):

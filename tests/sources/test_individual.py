@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.estimators._training import read_training
-from fairridge.exceptions import DataWarning
 from fairridge.fairness import (
     AbsoluteDifference,
     ClassDifference,
@@ -130,20 +129,6 @@ def test_a_sample_decides_about_the_groups(monkeypatch):
     assert relative_error(M, exact) <= stated_error(said) < 0.05
     again, _, _ = forms(problem(n=20_000), AbsoluteDifference(), batch_rows=20_000)
     np.testing.assert_allclose(M, again, rtol=1e-12)  # whatever the batches
-
-
-def test_a_model_with_many_responses(home, people):
-    frame = people[columns_of("wage")]
-    source = home(frame, response="wage", sensitive=SENSITIVE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed_pairs, "MAX_RESPONSE_GROUPS", 500)
-        with pytest.warns(DataWarning, match="computed from 500 groups"):
-            ours = FairRidgeRegressor(0.3, definition="individual").fit(source)
-    theirs = FairRidgeRegressor(0.3, definition="individual", sensitive=SENSITIVE).fit(
-        people[COLUMNS], people["wage"]
-    )
-    np.testing.assert_allclose(ours.alpha_, theirs.alpha_, rtol=1e-4)
-    np.testing.assert_allclose(ours.unfairness_, 0.3, rtol=1e-9)
 
 
 def test_pairs_that_no_stream_can_see(people):

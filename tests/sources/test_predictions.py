@@ -153,8 +153,3 @@ def test_predictions_are_not_written_onto_their_rows(folder, small, tmp_path):
     assert {file: file.read_bytes() for file in folder.iterdir()} == before
     alone = in_memory(small).predict(sources.parquet([first]))
     alone.write(folder / "new.parquet")  # of one file by name, the others are no inputs
-
-
-def test_an_offset_is_not_an_input_of_the_model(folder, small):
-    with pytest.raises(ValueError, match="'age' is an input of the model"):
-        in_memory(small).predict(sources.parquet(folder, offset="age"))

@@ -17,13 +17,10 @@ EACH = {"definition": "mean-parity", "unfairness": {"age": 0.01, "sex": 0.02}}
 # Response, parameters, weight and offset.
 MODELS = {
     "controls": ("wage", {"controls": ["skill", "region"]}, "weight", None),
-    "opportunity": ("wage", {"definition": "equality-of-opportunity"}, None, "exposure"),
     "blind": ("hired", {"blind": True}, None, None),
-    "among": ("hired", {"definition": "mean-opportunity"}, "weight", None),
     "three classes": ("job", {"definition": "mean-parity"}, "weight", None),
     "rates": ("visits", {"family": "poisson"}, "weight", "exposure"),
     "each": ("visits", EACH | {"family": "poisson"}, None, None),
-    "individual": ("wage", {"definition": "individual"}, None, None),
 }
 
 
