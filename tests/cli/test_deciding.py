@@ -117,7 +117,6 @@ def test_no_model_is_saved_if_none_passes(run, files, folder):
         (("--rule", "adverse-impact:0.7", "--top", "2.5"), "--top 2.5 must be a share"),
         (("--rule", "mean-gap:0.1", "--top", "10"), "and not for mean-gap"),
         (("--rule", "mean-gap", "--held-out", "1.5"), "share between 0 and 1"),
-        (("--rule", "mean-gap", "--confidence", "2"), "--confidence 2.0"),
     ],
 )
 def test_what_choose_refuses(run, files, options, message):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from fairridge import FairRidgeRegressor, sources
-from fairridge.data import as_table, frames, make_frame
+from fairridge.data import frames, make_frame
 
 TYPES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
 COLUMNS = {"r": [0.0, 0.5], "status": ["inactive", "converged"]}
@@ -32,24 +32,6 @@ def test_no_library_at_all_is_an_error_that_says_what_to_install(monkeypatch):
     monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install"):
         make_frame(COLUMNS)
-
-
-def test_sparse_columns_of_pandas_are_dense():
-    frame = pd.DataFrame({
-        "a": pd.arrays.SparseArray([0.0, 1.5, 0.0]),
-        "b": pd.arrays.SparseArray([0, 0, 2]),
-        "c": pd.arrays.SparseArray([True, False, False]),
-        "d": [1.0, 2.0, 3.0],
-    })  # fmt: skip
-    table = as_table(frame)
-    assert table.names == ("a", "b", "c", "d")
-    assert [table.column(k).tolist() for k in range(4)] == [
-        frame[name].to_numpy().tolist() for name in frame
-    ]
-    assert as_table(frame["a"], argument="S").column(0).tolist() == [0.0, 1.5, 0.0]
-    twice = frame.rename(columns={"b": "a"})
-    with pytest.raises(ValueError, match="more than one column named 'a'"):
-        as_table(twice)
 
 
 def test_models_take_record_batches_and_sparse_columns():

@@ -37,6 +37,13 @@ def test_a_categorical_of_polars_has_no_order_of_its_own():
     assert found.codes.tolist() == [1, 0, -1]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_arrow_strings_may_have_any_type(kind):
+    found = column(pa.table({"c": pa.array(["b", "a", None], kind)}))
+    assert found.levels == ("a", "b")
+    assert found.codes.tolist() == [1, 0, -1]
+
+
 def test_chunks_and_slices_of_arrow_are_read_as_one():
     chunks = pa.chunked_array([["b", "a"], ["c"], ["a", None]])
     found = column(pa.table({"c": chunks}).slice(1))

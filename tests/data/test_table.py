@@ -35,11 +35,6 @@ def test_columns_of_a_frame_keep_their_types(monkeypatch, small):
         assert int(read.column(0)[0]) == 2**60 + 1
 
 
-def test_numeric_columns_of_polars_are_not_copied():
-    frame = pl.DataFrame({"a": np.arange(5.0)})
-    assert np.shares_memory(as_table(frame).column(0), frame["a"].to_numpy())
-
-
 def test_missing_numbers_become_nan(frame_of):
     table = as_table(frame_of({"i": [1, None, 3], "f": [0.5, None, 1.5], "b": [True, None, False]}))
     for position, expected in enumerate(([1, np.nan, 3], [0.5, np.nan, 1.5], [1, np.nan, 0])):

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import NotFittedError
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
@@ -242,12 +241,6 @@ def test_fingerprints_of_centered_columns_are_stable():
     model = FairRidgeRegressor(0.1, sensitive=[0])
     orders = [np.arange(50), *(rng.permutation(50) for _ in range(4))]
     assert len({model.fit(X[order], y[order]).fingerprint_ for order in orders}) == 1
-
-
-def test_an_unfitted_model_has_no_fingerprint():
-    with pytest.raises(NotFittedError):
-        FairRidgeRegressor().fingerprint_  # noqa: B018
-    assert not hasattr(FairRidgeRegressor(), "fingerprint_")
 
 
 ROWS = pd.DataFrame(

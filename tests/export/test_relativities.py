@@ -6,6 +6,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.export import relativities, scorecard
+from fairridge.families import Tweedie
 
 BANDS = {"age": [18, 25, 40, 65]}
 
@@ -136,6 +137,17 @@ def test_new_rows_have_exposures_and_no_intervals(model, portfolio):
     assert "lower" not in found
     assert found["observed"].iloc[0] == y[:300].sum()
     assert "observed" not in relativities(model, X, exposure=years)
+
+
+def test_blind_models_of_amounts_with_weights(portfolio):
+    X, y, years = portfolio
+    blind = FairRidgeRegressor(0.05, sensitive=["sex"], family=Tweedie(power=1.5), blind=True,
+                               definition="mean-parity")  # fmt: skip
+    blind.fit(X, y, sample_weight=years)
+    found = relativities(blind, X, y, sample_weight=years)
+    assert "sex" not in set(found["attribute"])
+    assert found["exposure"].iloc[0] == pytest.approx(years.sum())
+    assert found["expected"].iloc[0] == pytest.approx((years * blind.predict(X)).sum())
 
 
 def test_missing_numbers_have_a_factor(portfolio):

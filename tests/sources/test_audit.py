@@ -80,6 +80,20 @@ def test_labels_and_times_are_read_as_in_memory(people):
     assert_same_audit(audit(source, model.predict(source)), theirs)
 
 
+def test_missing_attributes_are_a_group(people):
+    frame = people[["sex", "age", "hired"]].assign(score=0.5 + 0.01 * (people["age"] - 40.0) / 40.0)
+    rows = np.arange(len(frame))
+    frame.loc[rows % 5 == 0, "sex"] = None
+    frame.loc[rows % 7 == 0, "age"] = np.nan
+    source = sources.frame(frame, response="hired", sensitive=SENSITIVE, batch_rows=900)
+    ours = audit(source, frame["score"])
+    theirs = audit(
+        frame["hired"], frame["score"], sensitive_features=frame[SENSITIVE], learned=False
+    )
+    assert_same_audit(ours, theirs)
+    assert "(missing)" in [group.group for group in ours["sex"].groups]
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_groups_are_in_the_order_of_rows_in_memory(people, library):
     """Batches lack levels, and have them in another order than they are declared in."""

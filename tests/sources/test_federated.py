@@ -143,24 +143,6 @@ def test_columns_may_come_in_another_order(parties):
         first + second
 
 
-def test_files_that_hold_something_else(parties, tmp_path):
-    moments = joint(parties)[0]
-    moments.save(tmp_path / "moments")
-    moments.level_counts.save(tmp_path / "level_counts")
-    np.savez(tmp_path / "arrays.npz", mean=np.eye(2))
-    (tmp_path / "empty").touch()
-    for name in ("level_counts", "arrays.npz", "empty"):
-        with pytest.raises(ValueError, match=f"{name} does not hold moments; load a file that"):
-            RowMoments.load(tmp_path / name)
-    for name in ("moments", "empty"):
-        with pytest.raises(
-            ValueError, match=f"{name} does not hold level counts; load a file that"
-        ):
-            LevelCounts.load(tmp_path / name)
-    with pytest.raises(FileNotFoundError):
-        RowMoments.load(tmp_path / "gone")
-
-
 def test_models_that_need_rows(parties):
     total = joint(parties)[0]
     with pytest.raises(ValueError, match="only gaussian models are fitted to moments"):

@@ -54,17 +54,6 @@ def relative_error(M, exact):
     return np.abs(np.linalg.eigvalsh(root @ (M - exact) @ root.T)).max()
 
 
-@pytest.mark.slow
-def test_classes_are_exact(home, people):
-    frame = people[columns_of("job", "weight")]
-    source = home(frame, response="job", sensitive=SENSITIVE, weight="weight")
-    ours = FairRidgeClassifier(0.3, definition="individual").fit(source)
-    theirs = FairRidgeClassifier(0.3, definition="individual", sensitive=SENSITIVE).fit(
-        people[COLUMNS], people["job"], sample_weight=people["weight"]
-    )
-    assert_same_model(ours, theirs)
-
-
 def test_equal_outcomes_are_exact():
     M, said, exact = forms(problem(y=lambda rng, eta: np.round(eta)), SameOutcome())
     assert said == []

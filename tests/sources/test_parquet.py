@@ -61,23 +61,6 @@ def test_text_without_rows_may_have_no_type(small, tmp_path):
     assert_same_model(fit(tmp_path), in_memory(small))
 
 
-def test_levels_are_those_of_all_files(tmp_path):
-    rng = np.random.default_rng(0)
-    frames = [
-        pd.DataFrame({"town": rng.choice(towns, 50), "x": rng.normal(size=50)})
-        for towns in (["Ulm", "Bonn"], ["Kiel"], ["Bonn", "Aachen"])
-    ]
-    for k, frame in enumerate(frames):
-        frame["y"] = frame["x"] + frame["town"].str.len() + rng.normal(size=50)
-        frame["s"] = rng.normal(size=50)
-        frame.to_parquet(tmp_path / f"{k}.parquet", row_group_size=10)
-    model = FairRidgeRegressor().fit(sources.parquet(tmp_path, response="y", sensitive="s"))
-    whole = pd.concat(frames)
-    memory = FairRidgeRegressor(sensitive="s").fit(whole[["town", "x", "s"]], whole["y"])
-    assert list(model.predictor_names_) == ["town[Bonn]", "town[Kiel]", "town[Ulm]", "x"]
-    assert_same_model(model, memory)
-
-
 def test_declared_levels_keep_their_order_and_new_ones_follow(tmp_path):
     rng = np.random.default_rng(0)
     declared = [["low", "never", "high"], ["low", "never", "high"], ["low", "never", "high", "top"]]
