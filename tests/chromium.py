@@ -5,12 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import zlib
 from pathlib import Path
 
 import pytest
@@ -88,6 +86,10 @@ class Chromium:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._call("Emulation.setEmulatedMedia", features=features)
 
+    def medium(self, medium):
+        """Show the page as on "screen", or as on paper, which is "print"."""
+        self._call("Emulation.setEmulatedMedia", media=medium)
+
     def open(self, file):
         """Open a file from disk."""
         self.messages.clear()
@@ -126,10 +128,6 @@ class Chromium:
     def pdf(self):
         """Return the page as it prints."""
         return base64.b64decode(self._call("Page.printToPDF", printBackground=True)["data"])
-
-    def printed_lines(self):
-        """Return the lines of every printed page, from its head to its foot."""
-        return pdf_lines(self.pdf())
 
     def close(self):
         self._process.terminate()
@@ -171,110 +169,3 @@ class Chromium:
             self.messages.append(parameters["entry"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
-
-
-# ------------------------------------------------- text of a PDF that Chromium printed
-
-OBJECT = re.compile(rb"(\d+) 0 obj\b(.*?)\bendobj", re.S)
-# How many bytes a stream has: its own last byte may be one of an end of line.
-LENGTH, STREAM = re.compile(rb"/Length (\d+)\b(?! 0 R)"), re.compile(rb"\bstream\r?\n")
-# Positions, fonts, shown glyphs: all that is needed to know which text stands where.
-TOKEN = re.compile(
-    rb"(?P<cm>(?:[-\d.]+ ){6})cm|(?P<tm>(?:[-\d.]+ ){6})Tm|(?P<td>[-\d.]+ [-\d.]+ )Td|"
-    rb"/(?P<font>\w+) [-\d.]+ Tf|<(?P<hex>[0-9A-Fa-f]+)> ?Tj|(?P<array>\[[^\]]*\]) ?TJ|"
-    rb"\b(?P<push>q)\b|\b(?P<pop>Q)\b"
-)
-
-
-def pdf_lines(data):
-    """Return the lines of every page, from its head to its foot."""
-    objects = {int(number): body for number, body in OBJECT.findall(data)}
-    pages = [body for body in objects.values() if re.search(rb"/Type\s*/Page\b", body)]
-    return [_lines(objects, body) for body in pages]
-
-
-def _stream(body):
-    start, length = STREAM.search(body).end(), int(LENGTH.search(body).group(1))
-    content = body[start : start + length]
-    return zlib.decompress(content) if b"FlateDecode" in body else content
-
-
-def _reference(name, body):
-    found = re.search(rb"/" + name + rb"\s+(\d+) 0 R", body)
-    return None if found is None else int(found.group(1))
-
-
-def _lines(objects, page):
-    resources = page
-    if (place := _reference(b"Resources", page)) is not None:
-        resources = objects[place]
-    fonts = re.search(rb"/Font\s*<<(.*?)>>", resources, re.S)
-    found = re.findall(rb"/(\w+)\s+(\d+) 0 R", fonts.group(1)) if fonts else []
-    glyphs = {name: _glyphs(objects, objects[int(number)]) for name, number in found}
-    placed = _placed(_stream(objects[_reference(b"Contents", page)]), glyphs)
-    lines = {}
-    for y, x, text in placed:
-        lines.setdefault(round(y / 2), []).append((x, text))
-    ordered = sorted(lines.items(), reverse=True)
-    return [
-        "".join(text for _, text in sorted(line, key=lambda one: one[0])) for _, line in ordered
-    ]
-
-
-def _glyphs(objects, font):
-    """Return the text of every glyph of a font, from its ToUnicode map."""
-    place, known = _reference(b"ToUnicode", font), {}
-    if place is None:
-        return known
-    table = _stream(objects[place])
-    for block in re.findall(rb"beginbfchar(.*?)endbfchar", table, re.S):
-        for code, text in re.findall(rb"<(\w+)>\s*<(\w+)>", block):
-            known[int(code, 16)] = bytes.fromhex(text.decode()).decode("utf-16-be")
-    for block in re.findall(rb"beginbfrange(.*?)endbfrange", table, re.S):
-        for low, high, text in re.findall(rb"<(\w+)>\s*<(\w+)>\s*<(\w+)>", block):
-            first = int(text, 16)
-            for k in range(int(low, 16), int(high, 16) + 1):
-                known[k] = chr(first + k - int(low, 16))
-    return known
-
-
-def _placed(content, glyphs):
-    """Return height, left end and text of everything that is shown."""
-    matrix, stack, font, found = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0), [], None, []
-    text = matrix
-    for token in TOKEN.finditer(content):
-        kind, value = token.lastgroup, token.group(token.lastgroup)
-        if kind == "push":
-            stack.append(matrix)
-        elif kind == "pop":
-            matrix = stack.pop() if stack else matrix
-        elif kind == "cm":
-            matrix = _times(tuple(map(float, value.split())), matrix)
-        elif kind == "tm":
-            text = tuple(map(float, value.split()))
-        elif kind == "td":
-            x, y = map(float, value.split())
-            text = _times((1.0, 0.0, 0.0, 1.0, x, y), text)
-        elif kind == "font":
-            font = value
-        else:
-            codes = b"".join(re.findall(rb"<(\w+)>", value)) if kind == "array" else value
-            shown = "".join(
-                glyphs.get(font, {}).get(int(codes[k : k + 4], 16), "")
-                for k in range(0, len(codes), 4)
-            )
-            place = _times(text, matrix)
-            found.append((place[5], place[4], shown))
-    return found
-
-
-def _times(a, b):
-    """Multiply two affine maps as PDF writes them."""
-    return (
-        a[0] * b[0] + a[1] * b[2],
-        a[0] * b[1] + a[1] * b[3],
-        a[2] * b[0] + a[3] * b[2],
-        a[2] * b[1] + a[3] * b[3],
-        a[4] * b[0] + a[5] * b[2] + b[4],
-        a[4] * b[1] + a[5] * b[3] + b[5],
-    )

@@ -69,36 +69,6 @@ def test_places_that_share_a_pass_have_the_sums_of_their_own(rows, family, offse
             )
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize(
-    "width", [1, blocks.SMALL_CATEGORICAL_LEVELS, blocks.SMALL_CATEGORICAL_LEVELS + 1]
-)
-def test_indicators_are_written_alike_for_few_levels_and_many(order, width):
-    rng = np.random.default_rng(22)
-    codes, shift = rng.integers(-1, width, 100).astype(np.int8), rng.uniform(size=width)
-    out = np.full((90, width), np.nan, order=order)
-    blocks.write_block((Indicators(codes, width),), slice(10, 100), shift, out)
-    expected = (codes[10:, None] == np.arange(width)) - shift
-    np.testing.assert_allclose(out, expected, rtol=0.0, atol=1e-15)
-
-
-def test_models_are_the_same(monkeypatch):
-    rng = np.random.default_rng(19)
-    n = 4000
-    frame = pd.DataFrame(
-        {
-            "age": rng.normal(size=n),
-            "sex": rng.choice(["f", "m"], n),
-            "town": rng.choice([f"town {k}" for k in range(60)], n),
-        }
-    )
-    y = (frame["age"] + (frame["sex"] == "m") + rng.normal(size=n) > 0.5).astype(int)
-    model = FairRidgeClassifier(0.1, sensitive=["sex"])
-    coded = model.fit(frame, y).coef_
-    monkeypatch.setattr(blocked_matrix, "SMALL_CATEGORICAL_LEVELS", 10_000)
-    np.testing.assert_allclose(coded, model.fit(frame, y).coef_, rtol=1e-7, atol=1e-9)
-
-
 @pytest.mark.parametrize("definition", ["statistical-parity", "mean-parity"])
 def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatch):
     rng = np.random.default_rng(26)
@@ -140,14 +110,6 @@ def test_one_other_number_leaves_a_column_a_number(number):
     assert type(first) is type(third) is Indicators
     assert type(second) is Slab
     np.testing.assert_array_equal(blocks.dense((first, second, third), 3000), Z)
-
-
-def test_a_row_with_two_ones_cuts_columns_there():
-    Z = Indicators(np.arange(3000) % 4 - 1, 3).dense()
-    Z[1232, 1] = Z[1232, 2] = 1.0
-    first, second = with_codes([Slab(Z)])
-    assert (first.width, second.width) == (2, 1)
-    np.testing.assert_array_equal(blocks.dense((first, second), 3000), Z)
 
 
 @pytest.mark.parametrize(("order", "weighted"), [("C", True), ("F", False)])

@@ -39,12 +39,6 @@ def test_a_limit_of_the_user_is_a_limit_on_blocks():
         assert blocks._n_threads() == 1
 
 
-def test_blocks_run_in_order_meanwhile():
-    slices = [slice(k, k + 1) for k in range(6)]
-    with threads_for_blocks(50):
-        assert [s.start for s in blocks.in_threads(lambda s: s, slices)] == list(range(6))
-
-
 @pytest.mark.parametrize("threads", [1, 2, 16])
 def test_long_blocks_leave_several_to_each_thread(monkeypatch, threads):
     """All rows are in one of them; a million make blocks eight times as long as others."""

@@ -76,16 +76,6 @@ def test_the_derivatives_are_those_of_statsmodels(tied, ties):
     np.testing.assert_allclose(H, -2.0 * theirs.hessian(beta), atol=1e-9)
 
 
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_risk_sets_found_beforehand_change_nothing(tied, ties):
-    y, eta, weight = tied
-    family = Cox(ties)
-    found = family.on(y).deviance_terms(y, eta, weight, 0).deviance
-    assert found == family.deviance_terms(y, eta, weight, 0).deviance
-    known = family.on(y).baseline_hazard(y, eta, weight)
-    np.testing.assert_array_equal(known, family.baseline_hazard(y, eta, weight))
-
-
 def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
     y, eta, _ = tied
     counts = np.arange(60) % 3 + 1
@@ -105,38 +95,6 @@ def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
     # Censored rows are never among the ties.
     weighted, repeated = deviances("efron", np.where(y[:, 1] == 1.0, 1, counts))
     assert weighted == pytest.approx(repeated, rel=1e-12)
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_a_constant_in_the_predictor_changes_nothing(tied, ties):
-    y, eta, weight = tied
-    plain, shifted = (Cox(ties).deviance_terms(y, eta + c, weight, 1) for c in (0.0, 300.0))
-    assert shifted.deviance == pytest.approx(plain.deviance, rel=1e-10)
-    np.testing.assert_allclose(shifted.gradient, plain.gradient, atol=1e-10)
-    assert abs(plain.gradient.sum()) < 1e-10
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_rows_censored_before_the_first_event_do_not_count(tied, ties):
-    y, eta, weight = tied
-    early = np.vstack([y, [[0.5, 0.0]]])
-    found = Cox(ties).deviance_terms(early, np.vstack([eta, [[3.0]]]), np.append(weight, 2.0), 1)
-    assert found.deviance == pytest.approx(
-        Cox(ties).deviance_terms(y, eta, weight, 0).deviance, rel=1e-13
-    )
-    assert found.gradient[-1] == 0.0
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-def test_far_predictors_give_the_limit_and_not_minus_infinity(ties):
-    # The earlier a row fails, the larger its risk: every factor of the likelihood tends to 1.
-    y = np.column_stack([np.arange(1.0, 6.0), np.ones(5)])
-    eta = -np.linspace(0.0, 1e5, 5)[:, None]
-    sums = Cox(ties).deviance_terms(y, eta, np.ones(5), 2)
-    assert sums.deviance == pytest.approx(0.0, abs=1e-12)
-    np.testing.assert_allclose(sums.gradient, 0.0, atol=1e-12)
-    H = np.diag(sums.curvature[:, 0, 0]) - sums.coupling(np.eye(5))
-    np.testing.assert_allclose(H, 0.0, atol=1e-12)
 
 
 def partial_likelihood_by_logs(ties, y, eta, weight):
@@ -184,10 +142,6 @@ class TestBaseline:
         risk = weight * np.exp(eta[:, 0])
         steps = [weight[event & (y[:, 0] == t)].sum() / risk[y[:, 0] >= t].sum() for t in times]
         np.testing.assert_allclose(np.exp(hazard), np.cumsum(steps), rtol=1e-12)
-
-    def test_efrons_model_has_breslows_baseline(self, tied):
-        a, b = (Cox(ties).baseline_hazard(*tied) for ties in ("breslow", "efron"))
-        np.testing.assert_array_equal(a[1], b[1])
 
     def test_without_predictors_it_is_nelson_and_aalens(self, leukemia):
         y = leukemia[0][:21]

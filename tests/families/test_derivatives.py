@@ -106,14 +106,6 @@ def test_the_curvature_is_the_slope_of_the_gradient(problem):
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_all_orders_give_the_same_numbers(problem):
-    family, y, eta, weight = problem
-    sums = [family.deviance_terms(y, eta, weight, order) for order in (0, 1, 2)]
-    assert sums[0].deviance == sums[1].deviance == sums[2].deviance
-    np.testing.assert_array_equal(sums[1].gradient, sums[2].gradient)
-    assert (sums[0].gradient, sums[0].curvature, sums[1].curvature) == (None, None, None)
-
-
 def test_the_start_has_the_mean_of_the_response(problem):
     family, y, _, weight = problem
     level = family.initial_intercepts(y, weight, None)

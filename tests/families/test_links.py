@@ -48,18 +48,6 @@ def test_outcomes_of_any_probability_keep_their_digits(link, exact, eta, outcome
     np.testing.assert_allclose(values, expected, rtol=5e-13, atol=1e-320)
 
 
-@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
-def test_probabilities_add_up_and_undo_the_link(link):
-    family, eta = Binomial(link), np.array([[-8.0], [-1.0], [0.0], [0.5], [1.5]])
-    P = family.probabilities(eta)
-    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-15)
-    np.testing.assert_allclose(family.to_eta(P[:, 1:]), eta, atol=1e-11)
-    np.testing.assert_array_equal(P[:, 1:], family.mean(eta))
-    assert family.mean(np.asarray(family.threshold)) == pytest.approx(0.5, rel=1e-15)
-    near = family.threshold + np.array([[-1e-9], [1e-9]])
-    assert family.likeliest(near).tolist() == [0, 1]
-
-
 def test_proportions_have_links_too():
     y, eta = np.array([[0.3]]), np.array([[-0.4]])
     for link in ("logit", "probit", "cloglog"):

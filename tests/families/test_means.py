@@ -32,14 +32,6 @@ def moved(means, eta, c, h):
     return means(np.zeros((len(eta), 1)), eta + shift, 2)
 
 
-def test_first_derivatives(family, eta):
-    means = PredictedMeans(family)
-    first = means(np.zeros((20, 1)), eta, 2).first
-    for c in range(eta.shape[1]):
-        ahead, behind = (moved(means, eta, c, h).values for h in (1e-5, -1e-5))
-        np.testing.assert_allclose(first[:, :, c], (ahead - behind) / 2e-5, atol=1e-8)
-
-
 def test_second_derivatives(family, eta):
     means = PredictedMeans(family)
     found = means(np.zeros((20, 1)), eta, 2)

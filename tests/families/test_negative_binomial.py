@@ -9,7 +9,6 @@ from scipy import stats
 
 import fairridge
 from fairridge import FairRidgeRegressor, cross_validate, load, sources
-from fairridge.export import to_onnx, to_sklearn, to_sql
 from fairridge.families import NegativeBinomial, Poisson
 from tests.zoo import LateModule
 
@@ -63,19 +62,6 @@ def test_no_digits_are_lost_at_either_limit(kappa, y, gap):
     assert sums.curvature[0, 0, 0] == pytest.approx(curvature, rel=1e-12)
 
 
-@pytest.mark.parametrize("y", [0.0, 5.0])
-def test_far_beyond_what_a_number_holds_the_deviance_grows_linearly(y):
-    kappa = 0.1
-
-    def growth(eta, step):
-        here, there = (rows_of(NegativeBinomial(kappa), y, e).deviance for e in (eta, eta + step))
-        return (there - here) / abs(step)
-
-    # (y + 1/κ)·log(1 + κμ) − y·log μ is η/κ above, and −y·η below, but for a constant.
-    assert growth(800.0, 100.0) == pytest.approx(2.0 / kappa, rel=1e-10)
-    assert growth(-800.0, -100.0) == pytest.approx(2.0 * y, rel=1e-10)
-
-
 def test_loglik_is_a_sum_of_log_densities():
     rng = np.random.default_rng(72)
     eta, weight = rng.normal(size=(50, 1)), rng.integers(1, 4, 50).astype(float)
@@ -98,24 +84,6 @@ def test_without_dispersion_it_is_the_poisson_family(data):
     assert ours.loglik_ == pytest.approx(plain.loglik_, rel=1e-12)
     first, second = (model.score(Z, y, offset=offset) for model in (ours, plain))
     assert first == pytest.approx(second, rel=1e-10)
-
-
-@pytest.mark.parametrize("kappa", [1e-6, 2e-3, 0.0099, 0.0101, 0.7, 30.0])
-def test_the_slope_in_kappa_is_that_of_the_likelihood(kappa):
-    rng = np.random.default_rng(73)
-    y, eta, weight = rng.poisson(4.0, 20) * 1.0, rng.normal(1.0, 0.5, 20), rng.uniform(0.5, 2, 20)
-
-    with localcontext(prec=50):
-        theta, expected = 1 / Decimal(kappa), Decimal(0)
-        for count, x, w in zip(y, eta, weight, strict=True):
-            mu = Decimal(x).exp()
-            # Of log Γ(y + θ)/Γ(θ), for whole y, and of the other terms in θ.
-            own = sum(1 / (theta + j) for j in range(int(count)))
-            own += (mu - Decimal(count)) / (theta + mu) - (1 + mu / theta).ln()
-            expected -= Decimal(w) * theta * own
-        expected = float(expected)
-    found = NegativeBinomial(kappa).slope(y[:, None], eta[:, None], weight)[0]
-    assert found == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize("dispersion", [-1.0, float("nan"), float("inf")])
@@ -214,17 +182,3 @@ def test_the_estimate_is_saved_with_the_model(data, tmp_path):
     assert again.family_ == model.family_
     assert again.family == "negative-binomial"
     np.testing.assert_array_equal(again.predict(Z), model.predict(Z))
-
-
-def test_it_is_exported_as_a_model_with_the_log_link(data):
-    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
-    Z, y, _, _ = data
-    model = fair(0.05).fit(Z, y)
-    np.testing.assert_allclose(to_sklearn(model).predict(Z), model.predict(Z), rtol=1e-12)
-    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
-    found = session.run(["prediction"], {"X": Z})[0][:, 0]
-    np.testing.assert_allclose(found, model.predict(Z), rtol=1e-12)
-    data = pd.DataFrame(Z, columns=["x0", "x1", "x2", "x3"])
-    found = duckdb.query_df(data, "data", to_sql(model)).df()["prediction"]
-    np.testing.assert_allclose(found, model.predict(Z), rtol=1e-12)

@@ -89,17 +89,6 @@ def test_nearly_dependent_rows_keep_their_digits(smallest, penalty):
     np.testing.assert_allclose(beta, expected, atol=lost * np.abs(expected).max(), rtol=0.0)
 
 
-def test_repeated_rows_and_few_directions_lower_the_rank(data):
-    S, X, y = data
-    S[6:8], X[6:8] = S[:2], X[:2]
-    for penalty in (0.0, 1.0, 1e6):
-        found = compress(engine_of(S, X, y), standardize=True, predictor_penalty=penalty)
-        assert found.original.predictors.rank == 7
-    few = X[:, :4] @ np.random.default_rng(6).normal(size=(4, 30))
-    found = compress(engine_of(S, few, y), standardize=True, predictor_penalty=1.0)
-    assert found.original.predictors.rank == 4
-
-
 @pytest.mark.parametrize("size", [1, 70])
 def test_dependent_columns_do_not_depend_on_blocks(size):
     rng = np.random.default_rng(7)

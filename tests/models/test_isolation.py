@@ -43,20 +43,6 @@ def test_counts_find_what_moments_find(monkeypatch):
     assert by_moments.kept.n_rows == found.kept.n_rows == 1990
 
 
-def test_null_deviance_is_that_of_all_rows():
-    rows = engine()
-    y = rows.response[:, 0]
-    expected = -2.0 * (y * np.log(y.mean()) + (1.0 - y) * np.log(1.0 - y.mean())).sum()
-    assert drop_separated(rows, Binomial()).null_deviance(Binomial()) == pytest.approx(
-        expected, rel=1e-12
-    )
-
-
-def test_numbers_of_rows_that_leave_are_looked_at():
-    with pytest.raises(ValueError, match="'c5' contains infinity"):
-        drop_separated(engine(bad=np.inf), Binomial())
-
-
 def numbers(X, y, kind):
     """Rows of columns of numbers alone, in one type of storage."""
     stored = SparseSlab(sparse.csr_array(X)) if kind == "sparse" else Slab(X.astype(kind))

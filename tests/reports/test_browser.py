@@ -334,28 +334,34 @@ def test_a_phone_shows_what_matters(page):
 
 
 HEADINGS = (
-    "[...document.querySelectorAll('h2, h3, h4, figcaption, summary')].map(h => h.textContent)"
+    "[...document.querySelectorAll('h2, h3, h4, figcaption, summary')].map(h => "
+    "[h.textContent, getComputedStyle(h).breakAfter])"
 )
 
 
 def test_paper_is_complete(page):
     folded = page.run("document.querySelectorAll('details:not([open])').length")
     assert folded > 0
-    headings = {squeezed(text) for text in page.run(HEADINGS)}
-    sheets = page.printed_lines()
-    text = squeezed("".join(line for lines in sheets for line in lines))
     # What is folded on the screen, and what only a pointer shows there.
     last = page.run(
         "[...document.querySelectorAll('details:last-of-type tbody tr:last-child th')].at(-1)"
         ".textContent"
     )
-    assert squeezed(last) in text
-    for words in ("Kolmogorov–Smirnov distance", "standardized mean difference", "Standard error"):
-        assert squeezed(words) in text
-    # Captions side by side are one line on paper.
-    assert [one for one in headings if one not in text and "Calibration" not in one] == []
-    for lines in sheets[:-1]:
-        assert squeezed(lines[-1]) not in headings
+    words = ("Kolmogorov–Smirnov distance", "standardized mean difference", "Standard error")
+    on_screen = squeezed(page.run("document.body.innerText")).count(squeezed(last))
+    page.medium("print")
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    try:
+        headings = page.run(HEADINGS)
+        text = squeezed(page.run("document.body.innerText"))
+    finally:
+        page.run("window.dispatchEvent(new Event('afterprint'))")
+        page.medium("screen")
+    assert text.count(squeezed(last)) > on_screen
+    for one in (last, *words, *(heading for heading, _ in headings)):
+        assert squeezed(one) in text
+    # No heading is the last line of a sheet.
+    assert {after for _, after in headings} == {"avoid"}
     assert page.run("document.querySelectorAll('details:not([open])').length") == folded
 
 

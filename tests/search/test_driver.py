@@ -5,7 +5,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.fairness import EqualityOfOpportunity, StatisticalParity
-from fairridge.search.driver import BoundSearch, _crossing
+from fairridge.search.driver import BoundSearch
 
 N = 4000
 # The last is looser than any of the unconstrained models needs.
@@ -79,10 +79,3 @@ def test_it_needs_few_passes(refuse):
     assert found.n_iter_ <= 12
     refuse()
     assert fitted("binomial", 0.02).n_iter_ >= 20
-
-
-@pytest.mark.parametrize("pole", [0.999, 0.5, -5.0])
-def test_a_crossing_has_all_digits_next_to_a_pole(pole):
-    crossing = pole + 1.05 * (1.0 - pole)
-    found = _crossing(lambda x: (crossing - pole) / (x - pole) - 1.0, 1.0, 1.7)
-    assert found == pytest.approx(crossing, rel=1e-13)

@@ -98,17 +98,6 @@ def test_a_bound_costs_few_passes(rows):
     assert isinstance(fresh, MeanParityProblem)
 
 
-@pytest.mark.parametrize("rounding", [-1e-15, 1e-15])
-def test_a_bound_that_the_free_model_meets_to_rounding_is_inactive(rows, rounding):
-    Z, y, _ = rows
-    fresh = problem_of(Z, y, FairRidgeClassifier(sensitive=[0, 1, 2]))
-    bound = fresh.definition.value(fresh.fit(0.0)) * (1.0 + rounding)
-    before = fresh.engine.passes
-    (choice,) = fresh.choose(MeanParity(), np.array([bound]))
-    assert choice.status == "inactive"
-    assert fresh.engine.passes - before <= 1
-
-
 def test_neighboring_bounds_lead_to_each_other(rows):
     """A polynomial through the minima behind leaves about one Newton step to take."""
     Z, y, _ = rows

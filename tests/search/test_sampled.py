@@ -103,17 +103,6 @@ def test_bad_samples_cost_time_only(sampled, monkeypatch, case, order):
     assert_same(found, fitted(case, order))
 
 
-def test_levels_that_a_sample_lacks(sampled, monkeypatch):
-    rng, Z, eta = rows()
-    level = np.where(np.arange(N) < N - 200, "common", np.where(np.arange(N) % 2, "rare", "new"))
-    frame = pd.DataFrame(Z, columns=list("abcdef")).assign(level=level)
-    y = (rng.random(N) < 1.0 / (1.0 + np.exp(-eta - 2.0 * (level == "new")))).astype(int)
-    monkeypatch.setattr(memory, "spread_rows", _first)
-    found = FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(frame, y)
-    sampled(False)
-    assert_same(found, FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(frame, y))
-
-
 @pytest.mark.parametrize("separated", ["level", "all"])
 def test_separated_rows_end_where_they_end_without_a_sample(sampled, separated):
     """No minimum exists, and where the search ends must not depend on where it started."""
@@ -126,20 +115,6 @@ def test_separated_rows_end_where_they_end_without_a_sample(sampled, separated):
     with pytest.warns(UserWarning, match="separate the responses"):
         expected = FairRidgeClassifier(1.0, sensitive=[0, 1]).fit(Z, y)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
-
-
-def test_small_data_have_none():
-    made = []
-
-    class Watched(MemoryEngine):
-        def sample(self, count):
-            made.append(count)
-
-    _, Z, y = problem_of("binomial")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MemoryEngine, "sample", Watched.sample)
-        FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
-    assert not made
 
 
 def test_spread_rows_are_one_of_each_run():

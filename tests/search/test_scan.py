@@ -92,22 +92,6 @@ def test_a_hill_on_a_slope_is_not_missed(width, height, scan):
     assert abs(value(choice.lambda_) - r) < 1e-9
 
 
-def test_a_crossing_near_zero_is_found(profile):
-    r = 1 - 1e-9
-    choice = choose(profile(lambda x: 1 / (1 + 1e9 * x), r), r)
-    np.testing.assert_allclose(1 / (1 + 1e9 * choice.lambda_), r, atol=1e-12)
-
-
-def test_too_few_steps_are_said(profile):
-    choice = choose(profile(falling, 0.123), 0.123, max_iter=1)
-    assert choice.status == "not-converged"
-
-
-def test_a_value_that_is_no_number_is_an_error(profile):
-    with pytest.raises(ValueError, match="finite number"):
-        profile(lambda x: np.nan if x > 1e-4 else 0.5, 0.2)
-
-
 def test_a_good_start_needs_few_values():
     value = Counted(falling)
     values = sparse(value, 0.05, typical=20.0)

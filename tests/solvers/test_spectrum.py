@@ -1,11 +1,9 @@
 """Columns in their singular basis, whatever their units."""
 
 import numpy as np
-import scipy.linalg
 
 from fairridge.solvers.spectrum import (
     _from_squares,
-    block_diagonal,
     relative_eigenvectors,
     spectrum_of,
 )
@@ -45,32 +43,6 @@ def test_equal_columns_have_no_part_in_the_direction_of_a_small_one():
     np.testing.assert_allclose(found, [0.5, 1e8, -2.0, 1e4, 0.5], rtol=1e-7)
 
 
-def test_nearly_collinear_columns_are_decomposed():
-    Z = collinear_columns()
-    Z[:, 3] = Z[:, 2] + 1e-9 * Z[:, 3]
-    root, unit = np.linalg.qr(Z)[1], Z.std(axis=0)
-    spectrum, P, _ = spectrum_of(root * UNITS, np.ones(6), 1e-14, unit * UNITS)
-    assert spectrum.rank == 4
-    again = P @ np.diag(np.sqrt(spectrum.eigenvalues)) @ spectrum.vectors.T / UNITS
-    np.testing.assert_allclose(again, root, atol=1e-7 * np.abs(root).max())
-
-
-def test_a_constant_column_has_no_part_in_any_direction():
-    Z = collinear_columns()
-    Z[:, 3] = 0.0
-    spectrum, _, _ = spectrum_of(Z, np.ones(6), 1e-14)
-    assert not spectrum.vectors[3].any()
-    assert spectrum.squares()[3] == 0.0
-
-
-def test_blocks_on_a_diagonal():
-    rng = np.random.default_rng(0)
-    blocks = [rng.normal(size=shape) for shape in ((2, 3), (0, 2), (1, 0), (2, 2))]
-    np.testing.assert_array_equal(block_diagonal(blocks), scipy.linalg.block_diag(*blocks))
-    assert block_diagonal(blocks[:1]) is blocks[0]
-    assert block_diagonal([]).shape == (0, 0)
-
-
 def root_of(scatter):
     """Return a triangular root with a row of zeros below, as beside a response."""
     return np.vstack([np.linalg.cholesky(scatter).T, np.zeros((1, len(scatter)))])
@@ -107,13 +79,3 @@ def test_eigenvectors_relative_to_another_matrix():
     values, vectors = relative_eigenvectors(A, B, 1e-13)
     np.testing.assert_allclose(A @ vectors, B @ vectors * values, atol=1e-10)
     np.testing.assert_allclose(vectors.T @ B @ vectors, np.eye(6), atol=1e-12)
-
-
-def test_directions_in_which_the_other_matrix_has_nothing_are_left_out():
-    rng = np.random.default_rng(0)
-    half = rng.normal(size=(6, 4))
-    A, B = np.diag(np.arange(1.0, 7.0)), half @ half.T
-    values, vectors = relative_eigenvectors(A, B, 1e-13)
-    assert len(values) == 4
-    np.testing.assert_allclose(vectors.T @ B @ vectors, np.eye(4), atol=1e-11)
-    np.testing.assert_allclose(vectors.T @ A @ vectors, np.diag(values), atol=1e-11)
