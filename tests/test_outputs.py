@@ -132,31 +132,6 @@ def test_inputs_are_known_under_any_name(tmp_path, monkeypatch):
     assert not is_same_file("new", "other")
 
 
-COUNT = """
-import sys
-from pathlib import Path
-from fairridge.outputs import updating, writing
-
-place = Path(sys.argv[1])
-for _ in range(40):
-    with updating(place):
-        count = int(place.read_text()) if place.exists() else 0
-        with writing(place) as file:
-            file.write(str(count + 1).encode())
-"""
-
-
-@pytest.mark.slow
-def test_processes_update_a_file_one_after_the_other(tmp_path):
-    place = tmp_path / "count"
-    command = [sys.executable, "-c", COUNT, str(place)]
-    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
-    processes = [subprocess.Popen(command, env=environment) for _ in range(3)]
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
-    assert place.read_text() == "120"
-    assert os.listdir(tmp_path) == ["count"]
-
-
 def test_whoever_waits_is_told_once(tmp_path):
     place, told, done = tmp_path / "file", [], []
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeClassifier, compare, cross_validate
+from fairridge import FairRidgeClassifier, compare
 from tests import zoo
 
 # Levels that decide the response are warned of, and are what is difficult here.
@@ -64,20 +64,6 @@ def test_of_a_path(people, family, definition):
             for r, a, d, s in zip(bounds, path.achieved, path.deviance, path.status, strict=True)
         ]
     same(rows, rtol=1e-6, atol=1e-7)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_of_cross_validation(people, definition):
-    X, responses = people
-    rows = []
-    for bounds in LISTS:
-        found = cross_validate(
-            model_of("binomial", definition), X, responses["binomial"], unfairness=bounds, cv=2,
-            random_state=0,
-        )  # fmt: skip
-        rows += [record for record in found.records if record["fold"] == 0]
-    same(rows, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.slow

@@ -356,16 +356,6 @@ def test_exports_agree(model, data, labels, positive, link):
     assert [one["prediction"] for one in each] == model.predict(X)[:50].tolist()
 
 
-def test_the_model_of_scikit_learn_agrees(model, data, labels):
-    X, y = data
-    fitted = model.fit(X, y)
-    theirs = to_sklearn(fitted)
-    assert theirs.classes_.tolist() == list(labels)
-    same(theirs.predict_proba(X), fitted.predict_proba(X))
-    same(theirs.decision_function(X), fitted.decision_function(X))
-    np.testing.assert_array_equal(theirs.predict(X), fitted.predict(X))
-
-
 def test_reasons_and_points_are_about_the_modeled_class(model, data, labels, positive):
     X, y = data
     fitted, about = model.fit(X, y), modeled(positive, labels)

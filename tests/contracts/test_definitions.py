@@ -108,12 +108,3 @@ def test_a_path_equals_its_models(model, data):
         at = path.at(r)
         np.testing.assert_allclose(at.predict(data[0]), single.predict(data[0]), atol=1e-10)
         assert (at.unfairness, at.status_) == (r, single.status_)
-
-
-@pytest.mark.slow
-def test_unfairness_and_deviance_are_monotone_along_the_path(model, data):
-    path = model.path(*data, unfairness=np.linspace(0.0, 1.0, 21))
-    # With less of one attribute in η, its correlation with another may rise.
-    if not isinstance(model.definition, fairness.MaximalCorrelation):
-        assert (np.diff(path.achieved) >= -1e-12).all()
-    assert (np.diff(path.deviance) <= 1e-9 * path.deviance[0]).all()

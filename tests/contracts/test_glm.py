@@ -282,14 +282,6 @@ def test_classes_may_be_called_anything(penalty):
     np.testing.assert_allclose(other.beta_[new], plain.beta_, atol=1e-8)
 
 
-@crossed(family=NAMES, r=[1e-6, 1e-3], penalty=["lasso", "elastic"], weighted=[False, True])
-def test_a_small_bound_is_met_exactly_under_absolute_values(data, penalty, r):
-    model = data.fit(r, penalty=PENALTIES[penalty])
-    assert model.alpha_.any()
-    assert abs(model.unfairness_ - r) <= 1e-10
-    assert model.status_ == "converged"
-
-
 @crossed(family=NAMES, penalty=["lasso", "elastic"], weighted=[False, True])
 def test_without_unfairness_the_penalty_is_the_smallest_that_leaves_nothing(data, penalty):
     fair = data.fit(0.0, penalty=PENALTIES[penalty])
@@ -559,17 +551,6 @@ def test_integer_weights_equal_repeated_rows(family, definition):
         )
 
 
-def test_rows_of_zero_weight_are_absent(family):
-    data = Data(family)
-    weight = np.where(np.arange(len(data.S)) % 3 == 0, 0.0, 1.0)
-    Z = data.Z.copy()
-    Z[weight == 0.0] = 1e6
-    with_absent = data.model(0.05).fit(Z, data.y, sample_weight=weight)
-    without = data.model(0.05).fit(Z[weight > 0], data.y[weight > 0])
-    np.testing.assert_allclose(with_absent.alpha_, without.alpha_, rtol=1e-9)
-    np.testing.assert_allclose(with_absent.beta_, without.beta_, rtol=1e-9)
-
-
 def test_units_and_origin_of_S_do_not_matter(data):
     plain = data.fit(0.05)
     moved = Data(data.family, weighted=data.weight is not None)
@@ -600,15 +581,6 @@ def test_an_offset_of_all_classes_cancels():
     np.testing.assert_allclose(
         shifted.predict_proba(data.Z, offset=offset), plain.predict_proba(data.Z), atol=1e-8
     )
-
-
-@pytest.mark.parametrize("size", [30.0, -1000.0])
-def test_an_offset_may_be_large(family, size):
-    data = Data(family)
-    plain = data.fit(0.05)
-    shifted = data.model(0.05).fit(data.Z, data.y, offset=np.full(len(data.S), size))
-    np.testing.assert_allclose(shifted.beta_, plain.beta_, rtol=1e-5, atol=1e-8)
-    assert shifted.converged_
 
 
 # ------------------------------------------------ shares that are not monotone
@@ -709,29 +681,6 @@ def test_the_smallest_penalty_from_which_on_the_bound_holds(family, seed, height
     assert model.status_ == "converged"
 
 
-@pytest.mark.filterwarnings("ignore::fairridge.exceptions.BoundWarning")
-@pytest.mark.parametrize("height", [-0.5, 0.1, 0.5, 0.9])
-@pytest.mark.parametrize(("family", "seed"), HILLS)
-def test_many_rows_hide_no_hill_that_begins_without_a_penalty(family, seed, height):
-    # Of many rows λ is scanned at few places. Copies of rows leave the profile as it was.
-    S, X, y = small_problem(family, seed)
-    copies = 21_000 // (len(y) * (S.shape[1] + X.shape[1])) + 1
-    shares = profile_of(family, seed)
-    r = shares[0] + height * (shares.max() - shares[0])
-    lo, hi = scan(shares, r)
-    model = fit_small(family, *(np.repeat(a, copies, axis=0) for a in (S, X, y)), r)
-    assert lo * copies <= model.lambda_ <= hi * copies
-    assert model.unfairness_ == pytest.approx(r, abs=1e-9)
-
-
-@pytest.mark.parametrize(("family", "seed"), HILLS)
-def test_a_bound_above_the_hill_is_inactive(family, seed):
-    S, X, y = small_problem(family, seed)
-    shares = profile_of(family, seed)
-    model = fit_small(family, S, X, y, shares.max() + 0.01)
-    assert (model.lambda_, model.status_) == (0.0, "inactive")
-
-
 # Shares above 1: without S the model is worse than none.
 LARGE = [("poisson", 14), ("poisson", 57), ("binomial", 13), ("binomial", 17), ("binomial", 82)]
 
@@ -746,16 +695,6 @@ def test_a_share_above_one_is_bounded(family, seed, r):
     model = fit_small(family, S, X, y, r)
     assert lo <= model.lambda_ <= hi
     assert model.unfairness_ == pytest.approx(r, abs=1e-9)
-
-
-@pytest.mark.parametrize(("family", "seed"), LARGE)
-def test_a_share_above_one_is_reported_as_it_is(family, seed):
-    S, X, y = small_problem(family, seed)
-    model = fit_small(family, S, X, y, 1.0)
-    expected = share_profile(family, S, X, y, np.zeros(1))[0]
-    assert model.unfairness_ == pytest.approx(expected, rel=1e-6)
-    assert model.unfairness_ > 1.0
-    assert (model.lambda_, model.status_) == (0.0, "inactive")
 
 
 def test_a_bound_that_nothing_meets_is_said(family):

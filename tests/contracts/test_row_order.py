@@ -97,17 +97,6 @@ def test_the_same_labels_in_another_order_are_warned_of(name):
     assert "Rows are paired by position" in found[0]
 
 
-@pytest.mark.parametrize(
-    "index",
-    [range(N, 2 * N), [f"p{k}" for k in range(N)], pd.RangeIndex(0, 2 * N, 2)],
-    ids=["next", "names", "even"],
-)
-def test_other_labels_are_ignored(index):
-    plain = X.reset_index(drop=True)
-    call = CALLS["fit"]
-    assert warned(call, plain, Y.set_axis(pd.Index(index)), None) == []
-
-
 def test_arrays_and_polars_have_no_labels():
     call = CALLS["fit"]
     assert warned(call, X, Y.iloc[SHUFFLED].to_numpy(), None) == []
@@ -126,44 +115,12 @@ def test_the_warning_says_how_to_align():
         FairRidgeRegressor(0.05, sensitive="g").fit(X, y, sample_weight=W.iloc[SHUFFLED])
 
 
-@pytest.mark.parametrize("shift", ["2020-01-01", ("a", 1), "text"])
-def test_labels_of_any_type(shift):
-    index = {
-        "2020-01-01": pd.date_range("2020-01-01", periods=N),
-        ("a", 1): pd.MultiIndex.from_product([["a", "b"], range(N // 2)]),
-        "text": pd.Index([f"p{k}" if k % 2 else k for k in range(N)]),
-    }[shift]
-    one, other = X.set_axis(index), Y.set_axis(index)
-    assert warned(CALLS["fit"], one, other, None) == []
-    assert len(warned(CALLS["fit"], one, other.iloc[SHUFFLED], None)) == 1
-
-
 def test_predictions_compare_x_with_sensitive_features():
     S, rest = X["g"], X[["x"]]
     model = FairRidgeRegressor(0.05).fit(rest, Y, sensitive_features=S)
     predict = model.predict
     assert warned(lambda: predict(rest, sensitive_features=S)) == []
     assert len(warned(lambda: predict(rest, sensitive_features=S.iloc[SHUFFLED]))) == 1
-
-
-@pytest.mark.parametrize("passthrough", [False, True])
-@pytest.mark.parametrize("apart", [False, True])
-def test_stacks_of_shuffled_frames_say_nothing(apart, passthrough):
-    S, given = (X["g"], X[["x"]]) if apart else (None, X)
-    model = FairStackingRegressor(
-        unfairness=0.05,
-        sensitive=None if apart else "g",
-        cv=2,
-        random_state=0,
-        passthrough=passthrough,
-    )
-
-    def use():
-        model.fit(given, Y, sensitive_features=S).predict(given, sensitive_features=S)
-        model.score(given, Y, sensitive_features=S)
-        model.inference(given, Y, sensitive_features=S)
-
-    assert warned(use) == []
 
 
 def test_comparisons_of_shuffled_frames_say_nothing():

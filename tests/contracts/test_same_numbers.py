@@ -20,7 +20,6 @@ from fairridge import (
     proxies,
     report,
     rules,
-    sources,
 )
 from fairridge.estimators._model import bounded_measure
 from fairridge.metrics import make_fairness_scorer
@@ -137,39 +136,6 @@ def test_reports(kind, definition, option, weights):
     case = seen(kind, definition, option, weights)
     page = report(case.model, case.rows["X"], case.y, new_rows=True, **case.given)
     assert_reported(page, case)
-
-
-@some(LINEAR[:-1], 8, one_bound)
-def test_reports_and_audits_of_rows_elsewhere(kind, definition, option, weights):
-    case = seen(kind, definition, option, weights)
-    source = elsewhere(case)
-    assert_reported(report(case.model, source, new_rows=True), case)
-    options = {"positive": "d"} if kind == "four" else {}
-    options["controls"] = ["level"] if "controls" in option else None
-    predicted = (case.model.predict_proba if kind in ("two", "four") else case.model.predict)(
-        source
-    )
-    found = audit(source, predicted, intersections=option == "crossed", **options)
-    value = case.shares()["share_of_means"]
-    assert found.r_squared == pytest.approx(value, **CLOSE)
-    if "controls" in option:
-        given = share(case.means, case.S, case.mean_weight, case.C)
-        assert found.partial_r_squared.value == pytest.approx(given, **CLOSE)
-    whole = audited(case, **{"positive": "d"} if kind == "four" else {})
-    for name in ("mean_difference", "parity_difference", "odds_difference", "max_correlation"):
-        ours, theirs = (getattr(each, name) for each in (found, whole))
-        ours, theirs = (getattr(each, "value", each) for each in (ours, theirs))
-        assert ours == pytest.approx(theirs, nan_ok=True, **CLOSE)
-
-
-def elsewhere(case):
-    """Return the rows of a case in batches."""
-    roles = {"response": "y", "sensitive": case.model.sensitive}
-    columns = {"y": np.asarray(case.y)}
-    for role, name in (("weight", "sample_weight"), ("exposure", "exposure")):
-        if name in case.given:
-            roles[role], columns[role] = role, np.asarray(case.given[name])
-    return sources.frame(case.rows["X"].assign(**columns), **roles, batch_rows=170)
 
 
 def assert_reported(page, case):
@@ -714,25 +680,6 @@ def new_rows_of(case):
     return replace(case, rows=given | case.whole.layer_inputs(case.X, **exposure))
 
 
-@pytest.mark.slow
-@crossed(
-    kind=STACKS,
-    definition=("mean-odds", "mean-parity", "statistical-parity"),
-    allowed=lambda kind, definition: exists(kind, definition, "plain"),
-)
-def test_reports_of_stacks_on_new_rows(kind, definition):
-    case = seen(kind, definition, "plain", "weighted")
-    new = new_rows_of(case)
-    given = {k: v for k, v in new.given.items() if k != "sensitive_features"}
-    page = report(case.whole, case.X, new.y, new_rows=True, **given)
-    shown = {one.key: one for one in page.contents.measures}
-    for key, value in new.shares().items():
-        assert shown[key].value == pytest.approx(value, **CLOSE)
-    assert shown["share_of_means"].training == pytest.approx(
-        case.shares()["share_of_means"], **CLOSE
-    )
-
-
 @pytest.mark.parametrize(
     ("kind", "definition", "key"),
     [
@@ -753,15 +700,3 @@ def test_validation_of_stacks(kind, definition, key):
     value = new.bounded() if key == "achieved" else new.shares()[key]
     expected = adjusted(value, rows, case.S.shape[1])
     assert found.records[0][key] == pytest.approx(expected, **CLOSE)
-
-
-@pytest.mark.parametrize(
-    ("kind", "weights"), [("two", "equal"), ("two", "weighted"), ("counts", "weighted")]
-)
-def test_intervals_of_totals(kind, weights):
-    case = seen(kind, "mean-parity", "plain", weights)
-    for group in audited(case, **({"positive": "yes"} if kind == "two" else {}))["sex"].groups:
-        known = case.model.total_ratios_[f"sex: {group.group}"]
-        shown = group.predicted_over_observed
-        expected = [known["ratio"], known["low"], known["high"]]
-        assert [shown.value, shown.low, shown.high] == pytest.approx(expected, rel=1e-6)

@@ -97,16 +97,6 @@ def test_validation_of_bounds_per_attribute():
     assert table["train_share_of_means"] == pytest.approx(joint, rel=1e-7)
 
 
-def test_choices_among_bounds_per_attribute():
-    case = seen("two", "mean-parity", "each", "equal")
-    own, held = slice(0, 300), slice(300, 600)
-    found = choose_bound(
-        case.model, case.X[own], case.y[own], case.X[held], case.y[held], rule=MeanGap(0.9)
-    )
-    assert found.granted
-    assert found.model.unfairness == {"sex": 1.0, "age": 1.0}
-
-
 @pytest.fixture
 def rates():
     """A model of another library for rates, fitted with exposures as weights."""

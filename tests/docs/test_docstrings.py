@@ -80,19 +80,6 @@ def test_every_public_name_is_documented_in_full(name):
         assert "Returns" in sections or inspect.signature(found).return_annotation == "None"
 
 
-CLASSES = [name for name in NAMES if inspect.isclass(api_pages.found(name))]
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_methods_that_describe_parameters_say_what_they_return(name):
-    methods = inspect.getmembers(api_pages.found(name), inspect.isfunction)
-    ours = [(k, m) for k, m in methods if m.__module__.startswith("fairridge") and k[0] != "_"]
-    for method, found in ours:
-        silent = inspect.signature(found).return_annotation == "None"
-        described = sections_of(found) if inspect.getdoc(found) else set()
-        assert silent or "Parameters" not in described or "Returns" in described, method
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_names_beside_a_public_name_are_public(name):
     """A name is one of its module, or has its module before it."""

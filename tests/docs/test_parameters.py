@@ -110,21 +110,6 @@ def test_a_class_inherits_what_it_does_not_describe():
     )
 
 
-@pytest.mark.parametrize("notes", ["", "\n\nNotes\n-----\nShort."])
-def test_a_class_may_describe_no_parameter(notes):
-    class Model(Base):
-        __doc__ = "Do something." + notes
-
-    inherit_parameters(Model, Base)
-    section = described(Model.__doc__)
-    assert section == ["first", "second", "third"]
-    assert Model.__doc__.startswith(
-        "Do something.\n\nParameters\n----------\nfirst, second : int\n"
-    )
-    assert Model.__doc__.endswith(notes or "    A word.")
-    assert "Attributes" not in Model.__doc__
-
-
 @pytest.mark.slow  # compiles all packages anew
 def test_it_works_without_docstrings():
     code = "from fairridge import ZafarRegressor as Z; print(Z.__doc__, Z(0.1).unfairness)"

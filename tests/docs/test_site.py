@@ -135,24 +135,6 @@ def test_the_readme_and_the_home_page_begin_alike():
     assert readme.replace("](docs/", "](").startswith(begin)
 
 
-def test_every_cell_of_the_comparison_with_others_has_its_evidence():
-    text = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| [A-Z].*\|$", text, re.MULTILINE)
-    cells = [row.strip("|").split("|")[1:] for row in rows]
-    assert len(cells) >= 6
-    assert {len(row) for row in cells} == {5}
-    silent = [cell for row in cells for cell in row if not re.search(r"\]\(\S+\)", cell)]
-    assert {cell.strip() for cell in silent} <= {"–"}
-
-
-def test_the_readme_compares_in_short_without_links():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = text[text.index("## How it compares") :].split("\n\n")[1].splitlines()
-    assert len(table) == 10
-    assert {row.count("|") for row in table} == {7}
-    assert not any("](" in row for row in table)
-
-
 def test_the_gpu_guide_quotes_the_measured_times():
     measured = (ROOT / "benchmarks/tables.md").read_text(encoding="utf-8")
     guide = (ROOT / "docs/gpu.md").read_text(encoding="utf-8")

@@ -102,16 +102,6 @@ def test_0_1_columns_that_exclude_each_other_are_read_as_codes(dtype, order):
     np.testing.assert_array_equal(blocks.dense(coded, 500), Z)
 
 
-@pytest.mark.parametrize("number", [2.0, 0.5, np.nan])
-def test_one_other_number_leaves_a_column_a_number(number):
-    Z = Indicators(np.arange(3000) % 4 - 1, 3).dense()
-    Z[1234, 1] = number
-    first, second, third = with_codes([Slab(Z)])
-    assert type(first) is type(third) is Indicators
-    assert type(second) is Slab
-    np.testing.assert_array_equal(blocks.dense((first, second, third), 3000), Z)
-
-
 @pytest.mark.parametrize(("order", "weighted"), [("C", True), ("F", False)])
 def test_models_of_an_encoded_array_are_those_of_its_columns(order, weighted, monkeypatch):
     rng = np.random.default_rng(28)
@@ -165,20 +155,6 @@ def test_codes_have_the_products_of_columns_written_out(widths, numbers):
     ]
     for found, expected in zip(*pairs, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-
-
-def test_a_level_that_every_row_has_is_constant():
-    rng = np.random.default_rng(25)
-    n = 60_000
-    codes = (rng.integers(-1, 6, n), np.zeros(n, dtype=np.intp), rng.integers(-1, 8, n))
-    y = rng.integers(0, 2, n).astype(float)[:, None]
-    columns = tuple(Indicators(code, width) for code, width in zip(codes, (6, 1, 8), strict=True))
-    weight = rng.uniform(0.1, 3.0, n)
-    names = tuple(f"c{k}" for k in range(15))
-    engine = MemoryEngine(Rows(columns[:1], columns[1:], names, y, y, weight), many_passes=True)
-    assert engine._matrix.coding is not None
-    scatter = engine.moments().scatter
-    assert abs(scatter[6]).max() <= 1e-13 * np.diag(scatter).max()
 
 
 @pytest.mark.parametrize(("order", "keeps"), [("C", True), ("F", False)])

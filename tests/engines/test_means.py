@@ -78,24 +78,6 @@ def test_sums_are_those_of_plain_arrays(engine, family, codes):
 
 
 @pytest.mark.parametrize(("family", "codes"), CASES)
-def test_means_that_hardly_vary_keep_their_scatter(engine, family, codes):
-    """Squares less the square of a mean leave no digit of a variance of 1e-20."""
-    k, m = len(engine.names), family.n_predictors
-    some = np.random.default_rng(1).normal(size=(m, k)) * 1e-11
-    S, X, y, weight = engine.dense_columns()
-    counted = np.ones((1, 1)) if codes is None else (y == np.array(codes)).astype(float)
-    each = np.vstack([weight[:, None] * counted] * 2)
-    parts = [asked(engine, family, codes, raw) for raw in (some, 2.0 * some)]
-    sums, center = parts[0][0] + parts[1][0], parts[0][1]
-    Z = np.hstack([S, X]) - center
-    mu = family.mean(0.2 + np.vstack([Z, 2.0 * Z]) @ some.T)
-    mu = mu if codes is None or m == 1 else mu[:, list(codes)]
-    left = mu - (each * mu).sum(axis=0) / (each + 0.0 * mu).sum(axis=0)
-    assert (np.abs(left) < 1e-8).all()
-    np.testing.assert_allclose(sums.scatter, (each * left**2).sum(axis=0), rtol=1e-4)
-
-
-@pytest.mark.parametrize(("family", "codes"), CASES)
 def test_derivatives_are_differences(engine, family, codes):
     raw, multipliers, rng = drawn(engine, family, codes, 2)
     slopes = asked(engine, family, codes, raw, multipliers)[0].slopes

@@ -5,7 +5,6 @@ import pytest
 
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
-from fairridge.engines.sums import null_sums
 from fairridge.families import Binomial, Gamma, Multinomial, Poisson
 
 N = 3000
@@ -52,23 +51,3 @@ def test_the_null_model_has_the_sums_of_all_rows(family):
         plain.sum_over_rows(deviance, center, level, raw),
         rtol=1e-12,
     )
-
-
-@pytest.mark.parametrize("family", [Binomial(), Multinomial(3)], ids=lambda family: family.name)
-def test_moments_of_classes_tell_the_null_model(family):
-    rng = np.random.default_rng(9)
-    classes = 2 if family.n_predictors == 1 else 3
-    codes = rng.integers(0, classes, N)
-    targets = (codes[:, None] == np.arange(classes)).astype(float)
-    targets = targets[:, 1:] if classes == 2 else targets
-    S, X = (Slab(rng.normal(size=(N, 2)) + 3.0),), (Slab(rng.normal(size=(N, 4))),)
-    weight = rng.uniform(0.5, 2.0, N)
-    rows = Rows(S, X, tuple("abcdef"), codes.astype(float)[:, None], targets, weight, np.zeros(N))
-    engine, center = MemoryEngine(rows), rng.normal(size=6)
-    level = np.linspace(-0.3, 0.4, family.n_predictors)
-    expected = engine.derivatives(family, center, level, np.zeros((len(level), 6)), 2)
-    found = null_sums(family, engine.moments(), center, level)
-    np.testing.assert_allclose(found.deviance, expected.deviance, rtol=1e-12)
-    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-10, atol=1e-8)
-    np.testing.assert_allclose(found.hessian, expected.hessian, rtol=1e-10, atol=1e-8)
-    assert null_sums(Poisson(), engine.moments(), center, level[:1]) is None

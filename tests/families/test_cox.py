@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from fairridge.families import Cox
 from tests.zoo import LateModule
@@ -95,35 +94,6 @@ def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
     # Censored rows are never among the ties.
     weighted, repeated = deviances("efron", np.where(y[:, 1] == 1.0, 1, counts))
     assert weighted == pytest.approx(repeated, rel=1e-12)
-
-
-def partial_likelihood_by_logs(ties, y, eta, weight):
-    """Deviance and gradient from logarithms of every risk alone, however far they are apart."""
-    time, event = y[:, 0], y[:, 1] == 1.0
-    log_risk, deviance, gradient = np.log(weight) + eta, 0.0, -2.0 * weight * event
-    for t in np.unique(time[event]):
-        dying = event & (time == t)
-        m = np.count_nonzero(dying)
-        for j in range(m):
-            share = (time >= t) - (j / m if ties == "efron" else 0.0) * dying
-            total, mass = logsumexp(log_risk, b=share), weight[dying].mean()
-            deviance += 2.0 * mass * (total - np.average(eta[dying], weights=weight[dying]))
-            gradient += 2.0 * mass * share * np.exp(np.minimum(log_risk - total, 10.0))
-    return deviance, gradient
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("spread", [10.0, 3000.0])
-def test_risks_may_differ_beyond_what_a_number_holds(tied, ties, spread):
-    y, eta, weight = tied
-    eta = spread * eta
-    sums = Cox(ties).deviance_terms(y, eta, weight, 2)
-    deviance, gradient = partial_likelihood_by_logs(ties, y, eta[:, 0], weight)
-    assert sums.deviance == pytest.approx(deviance, rel=1e-12)
-    np.testing.assert_allclose(sums.gradient[:, 0], gradient, atol=1e-11)
-    H = np.diag(sums.curvature[:, 0, 0]) - sums.coupling(np.eye(60))
-    assert np.linalg.eigvalsh(H).min() > -1e-12
-    np.testing.assert_allclose(H.sum(axis=0), 0.0, atol=1e-11)  # a constant changes nothing
 
 
 class TestBaseline:

@@ -45,18 +45,6 @@ def test_second_derivatives(family, eta):
         np.testing.assert_allclose(bent[:, c], (ahead - behind) / 2e-5, atol=1e-8)
 
 
-def test_means_of_some_classes(eta):
-    family = Multinomial(4)
-    eta = np.random.default_rng(5).normal(size=(20, 3))
-    y = np.arange(20)[:, None] % 4.0
-    every, some = (PredictedMeans(family, among)(y, eta, 2) for among in (None, ((2, 2), (0, 0))))
-    np.testing.assert_array_equal(some.values, every.values[:, [2, 0]])
-    np.testing.assert_array_equal(some.counted, np.column_stack([y == 2, y == 0]))
-    rho = np.random.default_rng(6).normal(size=(20, 2))
-    padded = np.column_stack([rho[:, 1], np.zeros(20), rho[:, 0], np.zeros(20)])
-    np.testing.assert_allclose(some.bend(rho), every.bend(padded), atol=1e-14)
-
-
 def test_a_reference_keeps_the_digits_of_large_means():
     eta = np.log(1e9 + np.arange(5.0))[:, None]
     means = PredictedMeans(Poisson(), None, (1e9,))

@@ -69,18 +69,6 @@ def test_0_1_columns_are_counted_whatever_their_type(kind):
     assert {value for _, value in expected} == {0, 1}
 
 
-def test_numbers_with_the_sums_of_a_0_1_column_are_none():
-    rng = np.random.default_rng(4)
-    y = rng.integers(0, 2, 5000).astype(float)
-    events = np.flatnonzero(y)
-    X = np.zeros((len(y), 2))
-    # Rows that the first look leaves out: the second column has as many as it adds up to.
-    X[events[[1, 2, 4, 5]], 0] = 1.0
-    X[events[[1, 2, 4, 5]], 1] = [0.5, 1.5, 1.0, 1.0]
-    found = separated_levels(numbers(X, y, "float64"), Binomial())
-    assert [one.level for one in found] == [RowLevel((0,), 1)]
-
-
 @pytest.mark.parametrize("spread", [1.0, 300.0])
 @pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("family", [Binomial(), Binomial(link="cloglog"), Multinomial(4)])

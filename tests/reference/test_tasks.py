@@ -194,7 +194,8 @@ def test_bounds_are_met_in_few_passes_at_no_higher_deviance(reference, name, def
     task = read_task(reference, name)
     columns, known = columns_of(task), answers().get(name, {})
     wrong, before = [], np.inf
-    for r in BOUNDS:
+    large = name in LARGE and definition not in ON_MEANS  # without an oracle
+    for r in BOUNDS[::2] if large else BOUNDS:
         one, said, found = faults(task, columns, definition, r, known)
         deviance = one.deviance()
         # A looser bound may have a ridge that a stricter one does not need.

@@ -36,22 +36,6 @@ def test_the_model_believes_that_it_meets_the_bound(variances):
     assert (np.diff(actual / nominal, axis=0) < 0.0).all()
 
 
-def test_the_percentages_of_the_paper_need_its_wrong_sign(variances):
-    # The range of λ within one standard error ends near 1000 in this example.
-    k = PENALTIES.index(500.0)
-    sensitive, predictors, covariance = variances[:, k : k + 2]
-    apart = sensitive + predictors
-    printed = apart / (apart - 2.0 * covariance) - 1.0
-    actual = apart / (apart + 2.0 * covariance) - 1.0
-    small, large = printed[:, 0], printed[:, 3]
-    assert small[0] == pytest.approx(0.0305, abs=0.002)
-    assert small[1] == pytest.approx(0.0494, abs=0.002)
-    assert large[0] < 0.16 < large[1]
-    # With the right sign the share of S is overestimated instead, by less.
-    assert (actual < 0.0).all()
-    assert (np.abs(actual) < printed).all()
-
-
 def test_without_a_ridge_it_is_the_model_itself(paper_example, variances):
     S, X, y = paper_example
     for variance, r in zip(variances[0, 0], BOUNDS, strict=True):

@@ -9,7 +9,6 @@ from reproduction.claims import CLAIMS, Verdict, judge
 from reproduction.figures import FIGURES
 from reproduction.output import html_page, write_all
 from reproduction.page import claims_table, details_page, markdown_page
-from reproduction.typesetting import typeset
 
 from .conftest import fairml, linear, logistic, matched, results
 
@@ -76,14 +75,3 @@ def test_the_committed_page_has_all_figures_and_is_short():
     assert {Path(image).name for image in images} == {path.name for path in folder.iterdir()}
     shown = re.sub(r"</?(?:span|b|a)[^>]*>|[|*#]|-{3,}", " ", text)
     assert len(shown.split()) <= 2800
-
-
-def test_formulas_are_typeset_where_they_are():
-    found = typeset("At r ≤ .05, |COV(ŷ, S_i)| of `zlm(r = .05)` and R²_S: 10⁻¹⁴.")
-    assert found == (
-        r"At $r\leq.05$, $\lvert\mathrm{COV}(\hat y,S_{i})\rvert$ of `zlm(r = .05)` and "
-        r"$R^{2}_{S}$: $10^{-14}$."
-    )
-    assert typeset("| a | \\|COV\\| | [b](c_r = 0) |") == (
-        r"| a | $\lvert\mathrm{COV}\rvert$ | [b](c_r = 0) |"
-    )

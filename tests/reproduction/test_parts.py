@@ -1,7 +1,6 @@
 """One run of each experiment, against public estimators, brute force and other libraries."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import linalg
 from scipy.optimize import minimize
@@ -13,7 +12,6 @@ from fairridge import (
     FairRidgeRegressor,
     KomiyamaRegressor,
     ZafarClassifier,
-    ZafarRegressor,
     cross_validate,
 )
 from fairridge.datasets import load_german_credit
@@ -21,14 +19,11 @@ from reproduction import data as sources
 from reproduction import (
     examples,
     floors,
-    linear,
     logistic,
-    others,
 )
 from reproduction import fairml as fairml_module
 from reproduction.bias import nclm_coefficients
 from reproduction.examples import sample_example
-from reproduction.measures import Fold
 from reproduction.results import pick
 from reproduction.runner import compute
 from reproduction.settings import Settings
@@ -91,22 +86,6 @@ def test_linear_runs_are_those_of_cross_validate(linear_run, settings, model):
         assert found["active"] == pytest.approx((rows.status != "inactive").mean())
 
 
-def test_zafars_model_of_a_fold_is_the_public_one(settings):
-    data = sources.load("GCR, gender corrected", settings)
-    train, test = settings.cut(1000, 0)[0]
-    fold = Fold.of(data, train, test)
-    measured = linear.measured_fold(fold, np.array(settings.bounds))
-    limit = max(measured[name]["covariance"][3] for name in ("FRRM", "NCLM"))
-    model = ZafarRegressor(limit, sensitive=data.sensitive, bound="covariance")
-    y = data.y
-    fitted = model.fit(data.frame.iloc[train], y[train]).predict(data.frame.iloc[test])
-    expected = np.sqrt(((y[test] - fitted) ** 2).mean())
-    assert measured["ZLM"]["rmse"][3] == pytest.approx(expected)
-    scores = model.predict(data.frame.iloc[train])
-    covariances = np.cov(np.column_stack([fold.S[train], scores]).T)[:-1, -1]
-    assert measured["ZLM"]["covariance"][3] == pytest.approx(np.abs(covariances).max())
-
-
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")  # levels decide
 @pytest.mark.slow
 def test_logistic_runs_are_those_of_the_classifiers():
@@ -131,22 +110,6 @@ def test_logistic_runs_are_those_of_the_classifiers():
     for name, each in scores.items():
         found_f1 = pick(found, model=name, r=0.05)["f1"].item()
         assert found_f1 == pytest.approx(np.mean(each), abs=2e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # by fairlearn
-def test_a_narrow_bound_costs_fairlearn_errors():
-    rng = np.random.default_rng(0)
-    group = np.repeat([0.0, 1.0], 200)
-    Z = np.column_stack([group, rng.normal(size=400) + 2 * group])
-    y = (Z[:, 1] + rng.normal(size=400) > 1.0).astype(int)
-    both = sources.Data(pd.DataFrame(Z, columns=["group", "x"]), pd.Series(y), ["group"])
-    fold = Fold.of(both, np.arange(400), np.arange(400))
-    # eps = .1 leaves the bound at .01, which costs more than a bound of .1.
-    narrow, wide = (
-        others.exponentiated_gradient(fold, reading, among=False) for reading in ("eps", "bound")
-    )
-    assert narrow[0]["random"] < wide[0]["random"]
 
 
 # ------------------------------------------------------------------- examples

@@ -1,14 +1,11 @@
 """Searches that start from a sample find what others find, whatever the sample."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
-from fairridge.engines import MemoryEngine, memory
-from fairridge.engines.samples import spread_rows
-from fairridge.search import driver, sample, setup
-from fairridge.sources import parquet
+from fairridge.engines import memory
+from fairridge.search import sample, setup
 
 N = 6000
 CASES = {
@@ -115,65 +112,6 @@ def test_separated_rows_end_where_they_end_without_a_sample(sampled, separated):
     with pytest.warns(UserWarning, match="separate the responses"):
         expected = FairRidgeClassifier(1.0, sensitive=[0, 1]).fit(Z, y)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
-
-
-def test_spread_rows_are_one_of_each_run():
-    places = spread_rows(10_007, 100)
-    assert len(places) == 100
-    assert (np.diff(places) > 0).all()
-    assert (places // 100 == np.arange(100)).all()
-    assert len(np.unique(places % 10)) == 10  # no pattern of the rows repeats in them
-    assert spread_rows(1000, 900) is None
-
-
-def parted(folder, order):
-    """Write rows to four files, and return them as a source."""
-    rng, Z, eta = rows(20_000)
-    y = (rng.random(len(eta)) < 1.0 / (1.0 + np.exp(-2.0 * eta))).astype(int)
-    level = np.where(Z[:, 1] == 1.0, "yes", "no")
-    frame = pd.DataFrame(Z[:, [0, 2, 3, 4, 5]], columns=list("acdef")).assign(b=level, y=y)
-    if order is not None:
-        frame = frame.sort_values(order, kind="stable")
-    for k, part in enumerate(np.array_split(np.arange(len(frame)), 4)):
-        frame.iloc[part].to_parquet(folder / f"{k}.parquet", index=False)
-    return frame, parquet(f"{folder}/*.parquet", response="y", sensitive=["a", "b"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("order", [None, "y"])
-def test_files_of_one_group_or_outcome_each(sampled, tmp_path, order):
-    pytest.importorskip("pyarrow")
-    frame, source = parted(tmp_path, order)
-    found = FairRidgeClassifier(0.03).fit(source)
-    sampled(False)
-    X, y = frame.drop(columns="y"), frame["y"]
-    assert_same(found, FairRidgeClassifier(0.03, sensitive=["a", "b"]).fit(X, y))
-    if order is None:
-        assert found.n_iter_ < FairRidgeClassifier(0.03).fit(source).n_iter_
-
-
-@pytest.mark.parametrize("large", [0.0, np.inf])
-def test_a_large_sample_spares_hessians_of_all_rows(monkeypatch, sampled, large):
-    """The model is the same with Hessians of all rows or of the sample."""
-    rng, Z, eta = rows(40_000)
-    y = (rng.random(len(Z)) < 1.0 / (1.0 + np.exp(-eta))).astype(int)
-    monkeypatch.setattr(driver, "LARGE_SAMPLE", large)
-    monkeypatch.setattr(MemoryEngine, "hessian_cost", 5.0)
-    orders = []
-    derivatives = MemoryEngine.derivatives
-
-    def counted(self, family, center, intercept, raw, order, others=()):
-        if self.n_rows == len(Z) and raw.any():
-            orders.append(order)
-        return derivatives(self, family, center, intercept, raw, order, others)
-
-    monkeypatch.setattr(MemoryEngine, "derivatives", counted)
-    found = FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
-    assert (2 in orders) == (large > 0.0)
-    sampled(False)
-    without = FairRidgeClassifier(0.05, sensitive=[0, 1]).fit(Z, y)
-    np.testing.assert_allclose(found.coef_, without.coef_, rtol=0.0, atol=1e-10)
-    assert found.unfairness_ == pytest.approx(0.05, abs=1e-12)
 
 
 @pytest.mark.parametrize("r", [0.3, 0.9999])

@@ -69,29 +69,6 @@ def test_the_last_crossing_is_chosen_from_few_values(r, typical):
     np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(0.3 / r))), rtol=1e-8)
 
 
-@pytest.mark.parametrize(("width", "height"), [(0.5, 0.2), (2.0, 0.02)])
-@pytest.mark.parametrize("scan", ["dense", "fine"])
-def test_a_hill_on_a_slope_is_not_missed(width, height, scan):
-    # A hill of a decade or less in front of a plateau.
-    def value(x):
-        if np.isinf(x):
-            return 0.0
-        t = np.log(x) if x > 0 else -np.inf
-        return 0.5 / (1.0 + x / 30.0) + height * np.exp(-((t / width) ** 2))
-
-    grid = np.logspace(-6, 6, 24_001)
-    values = np.array([value(x) for x in grid])
-    r = 0.5 + 0.5 * (values.max() - 0.5)
-    truth = grid[np.flatnonzero(values > r)[-1] + 1]
-    profile = dense(value, 30.0, 30.0)
-    if scan == "fine":
-        profile = sparse(value, r, typical=30.0, fine=True)
-    choice = choose(profile, r)
-    assert choice.status == "converged"
-    np.testing.assert_allclose(choice.lambda_, truth, rtol=1e-3)
-    assert abs(value(choice.lambda_) - r) < 1e-9
-
-
 def test_a_good_start_needs_few_values():
     value = Counted(falling)
     values = sparse(value, 0.05, typical=20.0)

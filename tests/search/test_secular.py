@@ -47,35 +47,3 @@ def test_few_steps_are_enough():
 def test_one_attribute_has_a_closed_form(target):
     roots, _ = secular_roots(ridge(np.array([4.0]), np.array([1.0])), np.array([target]))
     np.testing.assert_allclose(roots, 4.0 / target - 4.0, rtol=1e-12)
-
-
-def ratio(shares, parts, rest):
-    """√(Σκc²/Σc²) with c = z/(1 + λκ) and one part that does not shrink."""
-    kappa, z = np.append(shares, 0.0), np.append(parts, rest)
-
-    def length(lambda_):
-        shrinkage = 1.0 / (1.0 + lambda_[:, None] * kappa)
-        squares = (z * shrinkage) ** 2
-        total = squares.sum(axis=1)
-        share = squares @ kappa / total
-        slope = (squares * (kappa - share[:, None]) * kappa * shrinkage).sum(axis=1)
-        return np.sqrt(share), -slope / (total * share)
-
-    return length
-
-
-@given(
-    st.integers(0, 10_000),
-    st.integers(1, 6),
-    st.floats(0, 6),
-    st.floats(-4, 2),
-    st.lists(st.floats(1e-6, 0.999999), min_size=1, max_size=5),
-)
-def test_ratios_that_are_not_concave_meet_every_target(seed, q, decades, size, shares):
-    rng = np.random.default_rng(seed)
-    kappa = 10.0 ** rng.uniform(-decades, 0, q)
-    length = ratio(kappa, rng.normal(size=q) + 0.01, 10.0**size)
-    targets = np.sqrt(shares) * length(np.zeros(1))[0][0]
-    roots, converged = secular_roots(length, targets)
-    assert converged.all()
-    np.testing.assert_allclose(length(roots)[0], targets, rtol=1e-12)

@@ -118,21 +118,3 @@ def test_a_deviance_without_a_minimum_is_noticed_once_its_curvature_is_lost(gap)
     assert not found.converged
     assert np.isfinite(found.theta).all()
     assert len(evaluate.orders) < 40
-
-
-def test_a_slow_descent_ends():
-    """The minimum of x⁴ has no curvature: every step leaves two thirds."""
-
-    def quartic(theta, order):
-        x = theta[0]
-        return x**4, np.array([4 * x**3]), np.array([[12 * x**2]]) if order > 1 else None
-
-    calls = []
-
-    def counted(theta, order):
-        calls.append(order)
-        return quartic(theta, order)
-
-    found = minimize(objective_of(counted, 1), at(quartic, np.ones(1)), 1000)
-    assert abs(found.theta[0]) < 0.05
-    assert len(calls) < 60

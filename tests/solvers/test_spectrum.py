@@ -4,7 +4,6 @@ import numpy as np
 
 from fairridge.solvers.spectrum import (
     _from_squares,
-    relative_eigenvectors,
     spectrum_of,
 )
 
@@ -71,11 +70,3 @@ def test_a_square_that_has_lost_digits_is_not_used():
     root = np.linalg.qr(np.sqrt(values)[:, None] * Q)[1]
     found, _, _ = spectrum_of(root * 1e3, np.ones(220), 1e-14, of_scatter=True)
     np.testing.assert_allclose(found.eigenvalues, 1e6 * values, rtol=1e-10)
-
-
-def test_eigenvectors_relative_to_another_matrix():
-    rng = np.random.default_rng(0)
-    A, B = (a @ a.T for a in rng.normal(size=(2, 6, 9)))
-    values, vectors = relative_eigenvectors(A, B, 1e-13)
-    np.testing.assert_allclose(A @ vectors, B @ vectors * values, atol=1e-10)
-    np.testing.assert_allclose(vectors.T @ B @ vectors, np.eye(6), atol=1e-12)
