@@ -54,7 +54,6 @@ ONCE_WRONG = [
     4455,  # values of few digits misled the search for λ
     204_328,  # α is not determined to the digits that the definition needs
     518_317,  # the deviance was that of one step before
-    517_777,  # a share of rounding errors
     OTHER + 1403,  # trial points far away warned of overflow
     1_013_000_893,  # two rows of a class: S explains all of their means or nothing
     1_013_100_190,  # classes of few rows leave directions of S free
