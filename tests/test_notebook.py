@@ -10,8 +10,10 @@ import pytest
 
 import fairridge
 from fairridge import (
+    BarycenterRegressor,
     FairRidgeClassifier,
     FairRidgeRegressor,
+    FairRidgeSurvival,
 )
 from fairridge.export import reasons, scorecard
 from fairridge.inference import Certificate, pool
@@ -103,6 +105,15 @@ def test_a_report_is_a_page_in_the_notebook(model, people):
     html = report._repr_html_()
     inside = re.search('srcdoc="([^"]*)"', html).group(1)
     assert unescape(inside) == report.html
+
+
+def test_models_without_coefficients_and_of_times_show_themselves(people):
+    X, _ = people
+    wage = X["<b>"].to_numpy()
+    assert "Status" in BarycenterRegressor(0.1, sensitive="sex").fit(X, wage)._repr_html_()
+    y = np.column_stack([np.exp(wage), np.ones(len(wage))])
+    shown = FairRidgeSurvival(0.1, sensitive="sex", predictor_penalty=1.0).fit(X, y)._repr_html_()
+    assert "Share of scores explained by S" in shown
 
 
 def test_a_path_draws_what_it_achieved(people):

@@ -45,6 +45,12 @@ def test_a_script_becomes_a_page(example):
     assert "(some_name.py)" in page
 
 
+def test_the_index_has_a_card_of_each(example):
+    index = gallery.index_of([example])
+    assert "[**A title**](some_name.md)" in index
+    assert "![](some_name-1.svg)" in index
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("script", gallery.scripts(), ids=lambda script: script.stem)
 def test_every_example_runs_and_draws(script):

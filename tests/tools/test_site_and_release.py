@@ -10,6 +10,7 @@ import yaml
 from tools.external_links import links_page
 from tools.long_description import for_package_index
 from tools.lowest import EXTRAS, lowest_versions
+from tools.page_descriptions import description_of
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -116,3 +117,9 @@ def test_the_search_index_is_a_script_as_well(tmp_path):
     on_post_build(SimpleNamespace(site_dir=str(tmp_path)))
     script = (tmp_path / "search/search_index.js").read_text(encoding="utf-8")
     assert script == 'var __index = {"docs": []}\n'
+
+
+def test_every_page_has_a_description_of_its_own():
+    described = [description_of(page.read_text(encoding="utf-8")) for page in PAGES]
+    assert len(set(described)) == len(PAGES)
+    assert None not in described
