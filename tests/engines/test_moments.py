@@ -57,6 +57,17 @@ def test_the_triangle_is_a_root_of_the_scatter(Z):
     assert engine.passes == 2
 
 
+def test_residual_products_vanish_at_least_squares(Z):
+    engine = MemoryEngine(rows_of(Z))
+    moments = engine.moments()
+    k = 6
+    b = np.linalg.solve(moments.scatter[:k, :k], moments.scatter[:k, k])
+    products = engine.residual_products(b, moments.mean[:k], float(moments.mean[k]))
+    np.testing.assert_allclose(products, 0.0, atol=1e-8)
+    off = engine.residual_products(b + 0.1, moments.mean[:k], float(moments.mean[k]))
+    np.testing.assert_allclose(off, -moments.scatter[:k, :k] @ np.full(k, 0.1), rtol=1e-8)
+
+
 def test_the_sums_do_not_depend_on_the_number_of_threads(Z, monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 32_000)
     with threadpool_limits(1, "blas"):

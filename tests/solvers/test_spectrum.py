@@ -4,6 +4,7 @@ import numpy as np
 
 from fairridge.solvers.spectrum import (
     _from_squares,
+    solve_definite,
     spectrum_of,
 )
 
@@ -70,3 +71,10 @@ def test_a_square_that_has_lost_digits_is_not_used():
     root = np.linalg.qr(np.sqrt(values)[:, None] * Q)[1]
     found, _, _ = spectrum_of(root * 1e3, np.ones(220), 1e-14, of_scatter=True)
     np.testing.assert_allclose(found.eigenvalues, 1e6 * values, rtol=1e-10)
+
+
+def test_a_direction_without_curvature_leaves_the_others_alone():
+    H = np.diag([4.0, 0.0, 1e-20])
+    step = solve_definite(H, np.array([8.0, 0.0, 1e-20]))
+    np.testing.assert_allclose(step, [2.0, 0.0, 1.0])
+    assert np.isfinite(solve_definite(H, np.ones(3))).all()
