@@ -113,3 +113,12 @@ def test_bad_weights_are_errors(people, value, message):
     X, y, _ = people
     with pytest.raises(ValueError, match=message):
         FairRidgeClassifier(sensitive="sex", class_weight=value).fit(X, y)
+
+
+def test_repeated_rows_weigh_as_much_as_their_weights(people):
+    X, y, _ = people
+    weight = np.where(np.arange(len(y)) % 3 == 0, 2, 1)
+    model = FairRidgeClassifier(0.05, sensitive="sex", class_weight="balanced")
+    weighted = model.fit(X, y, sample_weight=weight).coef_
+    again = np.repeat(np.arange(len(y)), weight)
+    np.testing.assert_allclose(weighted, model.fit(X.iloc[again], y[again]).coef_, rtol=1e-7)

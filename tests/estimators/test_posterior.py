@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.kernel_approximation import Nystroem
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, load, save, sources
 
 N, Q, P = 60, 2, 4
 
@@ -86,6 +86,20 @@ def test_new_directions_keep_their_prior():
     far[0, -1], far[0, -2] = 50.0, -50.0
     first, second = (model.predict(row, return_std=True)[1][0] for row in (near, far))
     assert second > 3 * first
+
+
+def test_deviations_survive_files_and_frames(tmp_path):
+    Z, y = drawn()
+    frame = pd.DataFrame(Z, columns=list("abcdef")).assign(
+        level=np.where(np.arange(N) % 3, "x", "y")
+    )
+    model = FairRidgeRegressor(0.05, sensitive=["a", "b"], predictor_penalty=2.0).fit(frame, y)
+    save(model, tmp_path / "model.json")
+    own, again = (
+        one.predict(frame[::-1], return_std=True)[1]
+        for one in (model, load(tmp_path / "model.json"))
+    )
+    np.testing.assert_array_equal(own, again)
 
 
 @pytest.mark.parametrize(
