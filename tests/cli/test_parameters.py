@@ -13,7 +13,6 @@ from fairridge import export, peers, rules
 from fairridge.cli import parameters
 from fairridge.cli.app import COMMANDS, application
 from fairridge.cli.errors import BadInputError
-from fairridge.cli.options import ROWS
 from fairridge.cli.parameters import Parameters, Setting, options_of
 
 # Public functions and classes that no command has options for, and why.
@@ -83,13 +82,6 @@ def test_every_parameter_is_an_option_or_has_a_reason(name, owner):
         assert why
         # A reason that begins with an option names one that the command has.
         assert not why.startswith("--") or why.split()[0] in flags, (parameter, why)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_reason_is_for_a_parameter_that_is_gone(name):
-    for group in declared(name):
-        known = {parameter for own in group.by_owner.values() for parameter in own}
-        assert group.apart.keys() - ROWS.keys() <= known
 
 
 @pytest.mark.parametrize("name", NAMES)
