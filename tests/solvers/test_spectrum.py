@@ -73,8 +73,7 @@ def test_a_square_that_has_lost_digits_is_not_used():
     np.testing.assert_allclose(found.eigenvalues, 1e6 * values, rtol=1e-10)
 
 
-def test_a_direction_without_curvature_leaves_the_others_alone():
-    H = np.diag([4.0, 0.0, 1e-20])
-    step = solve_definite(H, np.array([8.0, 0.0, 1e-20]))
-    np.testing.assert_allclose(step, [2.0, 0.0, 1.0])
+def test_a_system_that_is_singular_is_solved():
+    H, b = np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), np.array([8.0, 4.0, 0.0])
+    np.testing.assert_allclose(H @ solve_definite(H, b), b, rtol=1e-9)
     assert np.isfinite(solve_definite(H, np.ones(3))).all()
