@@ -107,6 +107,17 @@ def test_a_square_system_is_no_defect(oracle, assert_solves):
     assert record == []
 
 
+@pytest.mark.parametrize("definition", ["equality-of-opportunity", "individual"])
+def test_a_constant_response_gives_its_value_and_one_warning(numbers, definition):
+    model = FairRidgeRegressor(0.1, sensitive=[0, 1], definition=definition)
+    with pytest.warns(DataWarning, match="the response is constant") as record:
+        model.fit(numbers.Z, np.full(80, 0.1))
+    assert len(record) == 1
+    np.testing.assert_array_equal(model.coef_, 0.0)
+    np.testing.assert_array_equal(model.predict(numbers.Z), 0.1)
+    assert (model.unfairness_, model.deviance_, model.status_) == (0.0, 0.0, "inactive")
+
+
 def test_a_path_warns_once(numbers):
     Z = np.column_stack([numbers.Z, np.ones(80)])
     with pytest.warns(DataWarning, match="'x6'") as record:
