@@ -36,7 +36,7 @@ LOOK = """(() => {
 })()"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site, built as `make docs` does."""
     pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
@@ -49,23 +49,21 @@ def site(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def looked_at(site, browser):
-    """Return what LOOK finds on every page of the site, by name, at a width."""
-
-    def look(width):
-        browser.color_scheme("light")
-        browser.resize(width, 900)
-        found = {}
-        for page in sorted(site.rglob("*.html")):
-            if page.name == "404.html":  # whose style is at the root of a server
-                continue
-            browser.open(page)
-            found[page.relative_to(site).as_posix()] = browser.run(LOOK)
-        return found
-
-    yield look
+    """What LOOK finds on every page of the site: by width, and by name."""
+    browser.color_scheme("light")
+    found = {1280: {}, 390: {}}
+    for page in sorted(site.rglob("*.html")):
+        if page.name == "404.html":  # whose style is at the root of a server
+            continue
+        for width, seen in found.items():
+            browser.resize(width, 900)
+            if width == 1280:  # as it grows, a page still moves its sides
+                browser.open(page)
+            seen[page.relative_to(site).as_posix()] = browser.run(LOOK)
     browser.resize(1280, 900)
+    return found
 
 
 def named(pages, what):
@@ -80,7 +78,7 @@ def letters(file):
 
 
 def test_everything_fits_a_laptop(looked_at):
-    pages = looked_at(1280)
+    pages = looked_at[1280]
     assert len(pages) > 100
     assert not {name: page["page"] for name, page in pages.items() if page["page"] > 1280}
     for what in ("code", "formulas", "silent", "cut", "raw"):
@@ -88,7 +86,7 @@ def test_everything_fits_a_laptop(looked_at):
 
 
 def test_what_does_not_fit_a_telephone_shows_that_it_scrolls(looked_at, site):
-    pages = looked_at(390)
+    pages = looked_at[390]
     assert not {name: page["page"] for name, page in pages.items() if page["page"] > 390}
     for what in ("silent", "cut"):
         assert named(pages, what) == {}, what
