@@ -124,9 +124,9 @@ def test_bands_cover_the_whole_path():
     truth = sample(300_000)
     expected = np.column_stack([truth.intercept, truth.alpha, truth.beta])
     covered = np.zeros(5)
-    for _ in range(200):
+    for _ in range(100):
         found = sample(500).bands()
         inside = (found.lower - 1e-9 <= expected) & (expected <= found.upper + 1e-9)
-        covered += inside.all(axis=0) / 200
-    error = np.sqrt(0.05 * 0.95 / 200)
+        covered += inside.all(axis=0) / 100
+    error = np.sqrt(0.05 * 0.95 / 100)
     assert (covered > 0.95 - 3 * error).all()

@@ -94,16 +94,6 @@ def test_squares_of_influences_are_variances_of_every_combination(people, every_
     assert one.upper - one.estimate == pytest.approx(1.6448536 * one.standard_error)
 
 
-@pytest.mark.parametrize(
-    "options", [{"definition": "mean-parity"}, {"blind": True}, {"controls": ["hours"]}], ids=str
-)
-def test_every_kind_of_model_has_influences(people, every_response, options):
-    model = model_of("binomial", 0.0, sensitive="sex", **options)
-    found = asked(model, people, every_response["binomial"], covariance="HC0")
-    errors = np.sqrt((found.influence() ** 2).sum(axis=0))
-    np.testing.assert_allclose(errors, found.standard_errors, rtol=1e-8)
-
-
 def test_one_coefficient_is_a_row_of_the_table(people, every_response):
     found = asked(model_of("poisson", sensitive=SENSITIVE), people, every_response["poisson"])
     row = found.to_frame(exponentiate=True).set_index("term").loc["age"]

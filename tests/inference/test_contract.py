@@ -107,20 +107,6 @@ def test_other_kinds_of_models(kind, definition, family, r):
     check(family, definition, Ridge(), r, kind=kind)
 
 
-def test_models_of_x_alone_with_a_predictor_that_s_explains():
-    family = Poisson()
-    S, X, y, targets = draw(family)
-    data, weight = (S, np.column_stack([X[:, :2], S @ [1.0, 2.0]]), y, targets), np.ones(60)
-    definition = StatisticalParity(measure="variance")
-    options = {"kind": "blind", "penalty": Ridge(), "predictor_penalty": 0.0, "standardize": True}
-    for r in (0.03, 1.0):
-        analysis = analyzed(family, data, definition, r, weight, **options)
-        found = by_class(family, influences_of(analysis))[3, :6]
-        numeric = derivative(family, data, definition, r, 3, weight, None, **options)[:6]
-        assert analysis.regime == ("bound" if r < 1.0 else "free")
-        assert np.abs(found - numeric).max() < 1e-5 * np.abs(numeric).max()
-
-
 def test_controls_with_the_radial_penalty():
     for r in BOUNDS:
         check(Binomial(), StatisticalParity().given_controls, Radial(), r, kind="controls")

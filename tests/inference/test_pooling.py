@@ -82,14 +82,13 @@ def test_many_parties_are_nearly_one_model():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [3, 10])
-def test_intervals_of_random_effects_cover_the_mean(parties, k):
-    """Estimates of k parties whose coefficients vary as much as their errors, or five times."""
-    rng = np.random.default_rng(k)
+def test_intervals_of_random_effects_cover_the_mean(parties):
+    """Estimates of three parties whose coefficients vary as much as their errors, or five times."""
+    rng = np.random.default_rng(3)
     for between in (0.1, 0.5):
         covered = 0
         for _ in range(1000):
-            errors = rng.uniform(0.05, 0.15, size=k)
+            errors = rng.uniform(0.05, 0.15, size=3)
             estimates = rng.normal(2.0, np.hypot(between, errors))
             low, high = pool(
                 [estimated(parties[0], *one) for one in zip(estimates, errors, strict=True)],

@@ -91,19 +91,6 @@ def test_odds_that_cannot_be_told_from_zero_have_an_interval_from_zero():
     assert (alone.lower, alone.upper) == (1.0, 1.0)
 
 
-def test_repeated_rows_and_frequency_weights_agree():
-    data = draw(Gaussian(), n=80)
-    counts = np.random.default_rng(4).integers(1, 4, 80)
-    twice = tuple(np.repeat(part, counts, axis=0) for part in data)
-    for r in (0.0, 0.05, 1.0):
-        own = inferred(Gaussian(), twice, VARIANCE, r).population_unfairness()
-        weighted = inferred(
-            Gaussian(), data, VARIANCE, r, counts.astype(float), frequency=True
-        ).population_unfairness()
-        for name in ("estimate", "lower", "upper"):
-            assert getattr(weighted, name) == pytest.approx(getattr(own, name), rel=1e-8)
-
-
 def test_at_zero_the_odds_are_a_sum_of_squares_with_the_variances_of_rows():
     data = draw(Gaussian(), n=400)
     S = data[0] - data[0].mean(axis=0)
@@ -121,24 +108,13 @@ def test_at_zero_the_odds_are_a_sum_of_squares_with_the_variances_of_rows():
     assert middle == pytest.approx(variances.sum(), rel=1e-6)
 
 
-def test_clusters_of_the_same_row_are_rows():
-    data = draw(Gaussian(), n=400)
-    twice = tuple(np.repeat(part, 2, axis=0) for part in data)
-    for r in (0.0, 1.0):
-        own = inferred(Gaussian(), data, VARIANCE, r).population_unfairness()
-        pairs = inferred(
-            Gaussian(), twice, VARIANCE, r, clusters=np.arange(800) // 2
-        ).population_unfairness()
-        assert pairs.upper == pytest.approx(own.upper, rel=0.02)
-
-
 def share_of(coefficients):
     own = coefficients[0] + ON_S @ coefficients[1:]
     return own**2 / (own**2 + coefficients[1:] @ coefficients[1:])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("noise", "blind"), [(0.1, False), (5.0, False), (None, True)])
+@pytest.mark.parametrize(("noise", "blind"), [(0.1, False), (None, True)])
 def test_intervals_of_unbounded_models_hold_the_value_of_the_population(noise, blind):
     """S and X differ from sample to sample as y does; without noise in y, they alone do."""
     hits, n = 0, 500

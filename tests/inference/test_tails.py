@@ -6,7 +6,7 @@ import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, sources
 from fairridge.exceptions import BoundWarning
-from fairridge.inference.tails import largest, tail_index
+from fairridge.inference.tails import tail_index
 
 NAMED = r"'income' decide its variance .*; give the logarithm of this attribute or bands"
 N = 1500
@@ -40,14 +40,6 @@ def test_equal_numbers_have_no_tail():
     assert tail_index(np.ones(20)) == np.inf
     # Counts: three of 9 above seven of 4, whose roots meet at 2.5.
     assert tail_index(np.array([9.0] * 3 + [4.0] * 7)) == pytest.approx(9 / (3 * np.log(9 / 6.25)))
-
-
-def test_the_largest_numbers_do_not_depend_on_blocks():
-    values = np.random.default_rng(0).normal(size=(50, 2))
-    whole = largest(values, 7)
-    parts = largest(values[:3], 7) + largest(values[3:30], 7) + largest(values[30:], 7)
-    np.testing.assert_array_equal(whole.values, parts.values)
-    np.testing.assert_array_equal(whole.values, np.sort(values, axis=0)[::-1][:7])
 
 
 @pytest.mark.parametrize("certification", ["auto", "held-out"])

@@ -104,15 +104,6 @@ def test_isolated_rows_are_on_the_first_screen(people, people_X):
     assert "3 rows of region[isle] are isolated" in found.summary
 
 
-def test_a_survival_report_has_no_share_of_means(people, people_X):
-    model = FairRidgeSurvival(0.05, sensitive=["sex", "age"])
-    contents = fairridge.report(
-        model, people_X, people[["time", "status"]].to_numpy(), **QUICK
-    ).contents
-    assert list(contents.yardstick) == ["share_of_eta"]
-    assert contents.on_predictions is None
-
-
 def test_refits_are_fits_with_multinomial_weights(binomial_report, people, people_X):
     contents, n = binomial_report.contents, len(people)
     rng, values = np.random.default_rng(0), []
@@ -304,16 +295,6 @@ def test_rules_and_positive_classes(people, people_X):
         fairridge.report(number, people_X, people["gaussian"], positive="a", **options)
 
 
-@pytest.mark.filterwarnings("ignore:the response is constant")
-def test_a_constant_response_has_a_report(people_X):
-    y = np.full(len(people_X), 2.0)
-    model = FairRidgeRegressor(0.05, sensitive=["sex"], family="poisson")
-    found = fairridge.report(model, people_X[["sex", "age"]], y, cv=2, bootstrap=2)
-    # What models predict of all groups is the constant.
-    means = [g.mean_prediction.value for g in found.contents.main.audits[0].attributes[0].groups]
-    np.testing.assert_allclose(means, 2.0, rtol=1e-6)
-
-
 def test_rare_classes_get_fewer_folds(people, people_X):
     y = np.where(np.arange(len(people)) < 4, "rare", "common")
     X = people_X[["sex", "age"]]
@@ -331,16 +312,6 @@ def test_folds_are_large_enough_to_measure_dependence(people, people_X):
     few = fairridge.report(model, *data, cv=10, bootstrap=0).contents
     assert few.folds == 6
     assert np.isfinite(few.dependence.held_out).all()
-
-
-def test_offsets_come_back_in_predictions(people, people_X):
-    y, offset = people["gaussian"], np.linspace(-3, 3, 400)
-    model = FairRidgeRegressor(0.05, sensitive=["sex"])
-    model.fit(people_X, y + offset, offset=offset)
-    found = fairridge.report(model, people_X, y + offset, offset=offset, cv=0, bootstrap=0)
-    overall = found.contents.main.audits[found.contents.chosen].overall
-    wanted = model.predict(people_X, offset=offset).mean()
-    assert overall.mean_prediction.value == pytest.approx(wanted)
 
 
 FAMILIES = {
@@ -377,16 +348,6 @@ def test_every_family_has_a_report(people, people_X, family):
             wanted = fitted.predict_proba(people_X)[:, list(fitted.classes_).index(sample.outcome)]
             found = sample.audits[k].overall.mean_prediction.value
             assert found == pytest.approx(wanted.mean(), abs=1e-7)
-
-
-@pytest.mark.parametrize("bound", [0.0, 1.0])
-def test_extreme_bounds(people, people_X, bound):
-    model = FairRidgeRegressor(bound, sensitive=["sex", "age"])
-    report = fairridge.report(model, people_X, people["gaussian"], cv=2, bootstrap=2)
-    contents = report.contents
-    assert contents.unfairness[contents.chosen] == bound
-    assert (contents.chosen == 0) == (bound == 0.0)
-    assert (contents.chosen == contents.free) == (bound == 1.0)
 
 
 def test_separate_attributes_and_maps(people):

@@ -108,19 +108,6 @@ def test_the_same_every_time(people, people_X, tmp_path):
     assert not re.search(r"20[2-9]\d-\d\d-\d\d", first.html)
 
 
-def test_the_same_for_every_frame_library(people, people_X):
-    import polars as pl
-    import pyarrow as pa
-
-    model = FairRidgeClassifier(0.05, sensitive=["sex", "age"])
-    options = {"cv": 2, "bootstrap": 2, "response": "y"}
-    pages = {
-        fairridge.report(model, make(people_X), people["binomial"].to_numpy(), **options).html
-        for make in (lambda x: x, pl.from_pandas, pa.Table.from_pandas)
-    }
-    assert len(pages) == 1
-
-
 def test_the_fingerprint_sees_every_value(people, people_X):
     model = FairRidgeRegressor(0.05, sensitive=["sex"])
 
@@ -140,13 +127,6 @@ def test_the_fingerprint_sees_every_value(people, people_X):
     assert fingerprint(categories, y) == base
     found = {base, fingerprint(changed, y), fingerprint(renamed, y), fingerprint(people_X, other)}
     assert len(found) == 4
-
-
-def test_the_record_finds_the_model_file(people, people_X, tmp_path):
-    model = FairRidgeRegressor(0.05, sensitive=["sex"]).fit(people_X, people["gaussian"])
-    fairridge.save(model, tmp_path / "model.json")
-    page = fairridge.report(model, people_X, people["gaussian"], cv=0, bootstrap=0).html
-    assert json.loads((tmp_path / "model.json").read_text())["fingerprint"] in page
 
 
 def test_wide_data_stay_small(monkeypatch):

@@ -66,6 +66,8 @@ def test_the_slider_moves_every_number(page, binomial_report):
             texts = data["views"][data["view"]].get(key) or data["texts"][key]
             assert text == texts[0 if len(texts) == 1 else position]
         assert reading(page, "achieved") == numbers.percent(contents.achieved[position], 2)
+        key = page.run("document.querySelector('.key div:nth-child(2) dd').textContent")
+        assert key == numbers.percent(contents.achieved[position], 2)
         auc = contents.accuracy[0].held_out[position]
         assert reading(page, "AUC") == numbers.ratio(auc)
         decisions = contents.main.decisions
@@ -240,15 +242,6 @@ def test_nothing_sticks_out(page, width):
         assert page.run("document.documentElement.scrollWidth") <= width
     finally:
         page.resize(1280, 900)
-
-
-def test_key_figures_follow_the_slider(page, binomial_report):
-    contents = binomial_report.contents
-    first = "document.querySelector('.key div:nth-child(2) dd').textContent"
-    assert page.run(first) == numbers.percent(contents.achieved[contents.chosen], 2)
-    page.run("document.querySelectorAll('[data-go]')[2].click()")
-    assert page.run(first) == numbers.percent(contents.achieved[contents.free], 2)
-    assert page.run("document.querySelector('.key dd').textContent") == "no bound"
 
 
 # Words of text that stand on two lines; digests are longer than any line.

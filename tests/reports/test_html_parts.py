@@ -14,7 +14,7 @@ from fairridge.markup import element, join, json_for_html
 from fairridge.reports.html import numbers
 from fairridge.reports.html.sections.comparison import alternatives
 from fairridge.reports.html.sections.limits import limits_section
-from fairridge.reports.html.svg import PathScale, nice_ticks, tick_labels
+from fairridge.reports.html.svg import nice_ticks, tick_labels
 
 
 def test_text_is_escaped_and_markup_is_not():
@@ -90,20 +90,6 @@ def test_ticks_are_round_and_inside(low, width):
     if width > 1e-3 * abs(low):
         assert len(ticks) >= 2
         assert len(set(tick_labels(ticks))) == len(ticks)
-
-
-def test_tick_labels_share_their_places():
-    assert tick_labels([0.76, 0.78, 0.8]) == ["0.76", "0.78", "0.80"]
-    assert tick_labels([0.0, 0.05, 0.1], as_percent=True) == ["0 %", "5 %", "10 %"]
-    assert tick_labels([-1000.0, 0.0, 1000.0]) == ["−1,000", "0", "1,000"]
-
-
-def test_the_scale_keeps_no_bound_apart():
-    scale = PathScale(np.array([0.0, 0.1, 0.2, 1.0]))
-    assert np.diff(scale.shares)[:2] == pytest.approx([scale.shares[1]] * 2)
-    assert scale.shares[-1] == 1.0
-    assert scale.shares[-2] < 0.95
-    assert scale.bounded.at(0.1) == pytest.approx(scale.pixels[1])
 
 
 def test_alternatives_are_the_first_within_the_limit(small_report):

@@ -1,20 +1,17 @@
 """Stacked models in files, with exposure, and with metadata for their learners."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.pipeline import make_pipeline
 
 import fairridge
 from fairridge import FairRidgeRegressor
-from fairridge.rules import MeanGap
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
 from tests.stacking.test_stacking import N, encoder, people
 
@@ -122,22 +119,6 @@ def test_files_that_do_not_belong_together_are_refused(stack, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_saved_model_predicts_in_another_process(hired, stack, tmp_path):
-    X, _ = hired
-    fairridge.save(stack, tmp_path / "stack.json")
-    X[:5].to_parquet(tmp_path / "rows.parquet")
-    code = (
-        "import sys, pandas, fairridge; model = fairridge.load(sys.argv[1]);"
-        "print(*model.predict(pandas.read_parquet(sys.argv[2])))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "stack.json", tmp_path / "rows.parquet"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.split() == stack.predict(X[:5]).tolist()
-
-
-@pytest.mark.slow
 def test_exposure_makes_learners_see_rates_and_is_an_offset(claims):
     X, y, exposure = claims
     learner = make_pipeline(
@@ -163,34 +144,6 @@ def test_exposure_makes_learners_see_rates_and_is_an_offset(claims):
     with pytest.raises(ValueError, match="fitted with an exposure"):
         model.score(X, y)
     assert model.score(X, y, exposure=exposure) > model.score(X, y, exposure=np.ones(N))
-
-
-@pytest.mark.slow
-def test_rules_compare_rates_of_stacks_as_they_do_those_of_the_layer(claims):
-    X, y, exposure = claims
-    weight = np.where(np.arange(N) % 7 == 0, 0.0, 1.0)  # rows that the layer does not have
-    learner = make_pipeline(encoder(), PoissonRegressor(alpha=1e-3, solver="newton-cholesky"))
-    stack = FairStackingRegressor(learner, 0.02, sensitive="sex", family="poisson", **OPTIONS)
-    rows = {"sample_weight": weight, "exposure": exposure}
-    model = clone(stack).fit(X, y, **rows)
-    layer = model.training_of_layer(X, y, None, weight, exposure)
-    new, eta, rng = people(800, seed=5)
-    longer = rng.uniform(0.1, 2.0, 800)
-    counts = rng.poisson(longer * np.exp(eta / 2))
-    inputs = model.layer_inputs(new, exposure=longer)
-    options = {"rule": MeanGap(0.9), "unfairness": [0.0, 0.02], "sample_weight_held": np.ones(800)}
-    found = fairridge.choose_bound(
-        stack, X, y, new, counts, **options, **rows, exposure_held=longer
-    )
-    again = fairridge.choose_bound(
-        model.layer_, X_held=inputs["X"], y_held=counts, exposure_held=longer,
-        sensitive_features_held=inputs["sensitive_features"], **options, **layer,
-    )  # fmt: skip
-    assert str(found) == str(again)
-    with pytest.raises(ValueError, match="held-out rows have no exposure"):
-        fairridge.choose_bound(stack, X, y, new, counts, **options, **rows)
-    with pytest.raises(TypeError, match="no linear predictor that an offset"):
-        fairridge.choose_bound(stack, X, y, new, counts, **options, offset=np.log(exposure))
 
 
 def test_exposure_must_be_positive(claims):

@@ -1,7 +1,5 @@
 """Stacked models: learners below, a fair ridge on top."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +30,7 @@ import fairridge
 from fairridge import FairRidgeClassifier
 from fairridge.rules import AdverseImpact
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
-from tests.zoo import LIBRARIES, LateModule
+from tests.zoo import LateModule
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
 
@@ -294,23 +292,6 @@ def test_blind_opportunity_holds_for_new_people_where_parity_costs_more():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["polars", "pyarrow", "separate"])
-def test_every_form_of_input_gives_the_same_model(hired, form):
-    X, y = (part[:150] for part in hired)
-    options = {"unfairness": 0.01, "cv": 2, "random_state": 0, "passthrough": True}
-    reference = FairStackingClassifier(sensitive="sex", **options).fit(X, y).predict_proba(X)
-    if form == "separate":
-        model, Z = FairStackingClassifier(**options), X.drop(columns="sex")
-        own = {"sensitive_features": X[["sex"]]}
-        found = model.fit(Z, y, **own).predict_proba(Z, **own)
-    else:
-        Z = LIBRARIES[form](X.to_dict("list"))
-        found = FairStackingClassifier(sensitive="sex", **options).fit(Z, y).predict_proba(Z)
-    # A separate S is seen as 0/1 columns at the end, where trees may break ties otherwise.
-    np.testing.assert_allclose(found, reference, atol=0.05 if form == "separate" else 1e-9)
-
-
-@pytest.mark.slow
 def test_default_learner_reads_categories_and_missing_numbers(hired):
     X, y = hired
     X = X.astype({"town": "category"}).assign(skill=X["skill"].where(X["skill"] < 2))
@@ -511,22 +492,6 @@ def test_learned_map_removes_dependence_that_is_not_linear():
     ]
 
 
-def test_summary_and_inference_are_of_the_layer(hired):
-    X, y = hired
-    model = FairStackingClassifier(sensitive="sex", cv=3, random_state=0).fit(X, y)
-    text = str(model.summary())
-    assert "FairStackingClassifier" in text
-    assert "score of HistGradientBoostingCla" in text
-    inference = model.inference(X, y)
-    score = "score of HistGradientBoostingClassifier"
-    assert set(inference.names) == {"(intercept)", score, "sex[m]"}
-    assert (inference.standard_errors > 0).all()
-    by_hand = model.layer_.inference(**model.layer_inputs(X, out_of_fold=True), y=y)
-    np.testing.assert_array_equal(inference.covariance, by_hand.covariance)
-    with pytest.raises(ValueError, match="pass the rows of the fit"):
-        model.inference(X[:100], y[:100])
-
-
 @pytest.mark.slow
 def test_rules_choose_the_bound_of_stacked_models(hired):
     X, y = hired
@@ -558,18 +523,6 @@ def test_cross_validation_fits_learners_once_for_all_bounds(hired):
     alone = fairridge.cross_validate(model, X, y, unfairness=[0.1], **options).to_frame()
     both = found[found["unfairness"] == 0.1]
     np.testing.assert_allclose(both["loss"], alone["loss"], rtol=1e-6)
-
-
-@pytest.mark.slow
-def test_pickles_and_clones_predict_the_same(hired):
-    X, y = hired
-    model = FairStackingClassifier(sensitive="sex", blind=True, cv=2, random_state=0).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    refitted = clone(model).fit(X, y)
-    np.testing.assert_array_equal(refitted.predict_proba(X), model.predict_proba(X))
-    path = pickle.loads(pickle.dumps(model.path(X, y, unfairness=[0.0, 0.1])))
-    assert path.at(0.1).predict(X).shape == (N,)
 
 
 @pytest.mark.parametrize(
@@ -641,12 +594,12 @@ ADULT_TARGETS = {
 
 @pytest.mark.slow
 def test_adult_keeps_bound_and_accuracy_on_held_out_rows():
-    """Five splits: R² on sex is what was asked for, and AUC that of boosted trees nearly."""
+    """Two splits: R² on sex is what was asked for, and AUC that of boosted trees nearly."""
     adult = fairridge.datasets.load_adult(backend="pandas")
     y = np.asarray(adult.y) == ">50K"
     found = {r: [] for r in ADULT_TARGETS}
     blind, linear = {"refit": [], "average": []}, []
-    for seed in range(5):
+    for seed in range(2):
         X, new, own, theirs = train_test_split(adult.X, y, test_size=0.3, random_state=seed)
         man = new["sex"] == "Male"
         path = FairStackingClassifier(sensitive="sex", random_state=seed).path(

@@ -90,17 +90,6 @@ def test_folds_without_a_measure_are_left_out(data):
     np.testing.assert_allclose(curve.standard_error, groups.sem(), rtol=1e-12)
 
 
-def test_one_fold_has_no_interval(data):
-    Z, y = data
-    model = FairRidgeRegressor(sensitive=[0])
-    result = cross_validate(
-        model, Z, y, unfairness=[0.1, 0.3], folds=[(np.arange(80), np.arange(80, 120))]
-    )
-    (curve,) = result.curves()
-    np.testing.assert_array_equal(curve.standard_error, 0.0)
-    np.testing.assert_array_equal(curve.mean, result.to_frame()["loss"])
-
-
 def test_a_measure_that_does_not_exist(result):
     with pytest.raises(ValueError, match="measure='status'"):
         result.plot("status")

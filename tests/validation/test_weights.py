@@ -14,7 +14,6 @@ from fairridge import (
     FairRidgeRegressor,
     FairRidgeSurvival,
     cross_validate,
-    sources,
 )
 from tests import zoo
 
@@ -170,23 +169,6 @@ class Unweighted(Chances):
         return super().fit(X, y)
 
 
-def test_integer_weights_are_repeated_rows_for_a_classifier_of_others(
-    frame, responses, folds, weight
-):
-    y, options = responses["binomial"], {"unfairness": BOUNDS}
-    found = cross_validate(
-        Chances(), frame, y, folds=folds, sample_weight=weight, **options
-    ).to_frame()
-    which = np.repeat(np.arange(len(frame)), weight.astype(int))
-    expected = cross_validate(
-        Chances(), frame.iloc[which], y[which], folds=repeated(folds, weight), **options
-    ).to_frame()
-    drop = [name for name in COUNT_ROWS if name in expected]
-    pd.testing.assert_frame_equal(
-        found.drop(columns=drop, errors="ignore"), expected.drop(columns=drop)
-    )
-
-
 def test_a_class_that_the_training_rows_lack(frame, responses):
     y = responses["binomial"]
     fold = (np.flatnonzero(y == "no"), np.flatnonzero(y == "yes"))
@@ -220,10 +202,3 @@ def test_a_fold_without_weight_is_named(frame, responses, folds, weight):
         cross_validate(
             MODELS["gaussian"], frame, responses["gaussian"], folds=folds, sample_weight=weight
         )
-
-
-def test_rows_elsewhere_bring_their_own(frame, responses, tmp_path):
-    frame.assign(y=responses["gaussian"]).to_parquet(tmp_path / "rows.parquet")
-    source = sources.parquet(tmp_path, response="y", sensitive=["sex"])
-    with pytest.raises(ValueError, match="sample_weight"):
-        cross_validate(FairRidgeRegressor(), source, cv=2, sample_weight=np.ones(160))

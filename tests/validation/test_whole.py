@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
-from fairridge import FairRidgeClassifier, FairRidgeRegressor, ZafarClassifier, cross_validate
+from fairridge import FairRidgeClassifier, FairRidgeRegressor, ZafarClassifier
 from fairridge.estimators._training import read_training
 from fairridge.validation.one_fold import WholeModel
 
@@ -76,14 +75,3 @@ def test_models_of_folds_are_those_of_a_search_from_nothing(frame, eta, family):
                 expected = getattr(cold.fit, name)
                 atol = 1e-8 * (1.0 + np.abs(expected).max())
                 np.testing.assert_allclose(getattr(ours.fit, name), expected, rtol=1e-7, atol=atol)
-
-
-@pytest.mark.slow
-def test_parts_that_do_not_divide_the_rows(frame, eta):
-    """Training rows of half the rest."""
-    model, y = models("binomial"), response("binomial", eta)
-    folds = [(train[::2], test) for train, test in KFold(5).split(frame)]
-    found = cross_validate(model, frame, y, unfairness=[0.1], folds=folds).to_frame()
-    train, _ = folds[2]
-    fitted = clone(model).set_params(unfairness=0.1).fit(frame.iloc[train], y[train])
-    assert found["lambda_"][2] == pytest.approx(fitted.lambda_, rel=1e-7)
