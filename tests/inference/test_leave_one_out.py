@@ -72,18 +72,3 @@ def test_it_is_leave_one_out_of_the_estimator_where_the_bound_fixes_the_penalty(
         model.fit(X[rest], y[rest], sensitive_features=S[rest], sample_weight=weight[rest])
         squares += weight[i] * (y[i] - model.predict(X[[i]], sensitive_features=S[[i]])[0]) ** 2
     np.testing.assert_allclose(found, squares, rtol=1e-8)
-
-
-def test_a_row_that_has_a_level_of_S_for_itself_counts_in_no_model():
-    """Its leverage is 1: without it the model says nothing about the level."""
-    _, X, y, weight = _data(30, 3)
-    level = (np.arange(30) == 7).astype(float)[:, None]
-    model = FairRidgeRegressor(1.0, predictor_penalty=1.0, standardize=False)
-    found, *_ = _closed(model, level, X, y, weight)
-    squares = 0.0
-    for i in np.flatnonzero(level[:, 0] == 0.0):
-        rest = np.arange(30) != i
-        model.fit(X[rest], y[rest], sensitive_features=level[rest], sample_weight=weight[rest])
-        of_row = model.predict(X[[i]], sensitive_features=level[[i]])[0]
-        squares += weight[i] * (y[i] - of_row) ** 2
-    np.testing.assert_allclose(found, squares, rtol=1e-8)

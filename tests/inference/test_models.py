@@ -129,18 +129,6 @@ def test_rows_in_files_give_what_rows_in_memory_give(people, tmp_path, kind):
         assert ours.quantities[name] == pytest.approx(pair, rel=1e-5, abs=1e-9)
 
 
-def test_without_a_bound_a_blind_model_is_least_squares_on_the_predictors(people):
-    blind = FairRidgeRegressor(1.0, blind=True)
-    found = in_memory(blind, people, "wage", covariance="HC3")
-    assert found.names == ("(intercept)", "skill", "region[south]", "region[west]")
-    region = people["region"]
-    Z = np.column_stack(
-        [np.ones(len(people)), people["skill"], region == "south", region == "west"]
-    )
-    theirs = sm.OLS(people["wage"].to_numpy(), Z).fit(cov_type="HC3")
-    np.testing.assert_allclose(found.covariance, theirs.cov_params(), rtol=1e-8)
-
-
 def make_isolated():
     rng = np.random.default_rng(0)
     s = (rng.random(1500) < 0.4).astype(float)

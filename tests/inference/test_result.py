@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from fairridge import FairRidgeRegressor
-from fairridge.fairness import EqualityOfOpportunity, IndividualFairness, StatisticalParity
-from fairridge.families import Binomial, Cox, Gaussian, Multinomial, Poisson
+from fairridge.fairness import EqualityOfOpportunity, StatisticalParity
+from fairridge.families import Binomial, Cox, Gaussian, Multinomial
 from fairridge.inference.passes import Pass, row_terms
 from fairridge.penalties import Radial, Ridge
 
@@ -114,14 +114,6 @@ def test_whether_the_bound_binds(data):
     assert loose.price_of_fairness().estimate == 0.0
     price = strict.price_of_fairness()
     assert 0.0 <= price.lower < price.estimate < price.upper
-
-
-def test_individual_fairness_without_a_bound_is_one_in_every_sample():
-    found = inferred(Poisson(), draw(Poisson()), IndividualFairness(), 0.03)
-    free = found.unconstrained_unfairness()
-    assert (free.lower, free.estimate, free.upper) == pytest.approx((1.0, 1.0, 1.0))
-    assert found.binding_p_value < 1e-8
-    assert not found.facts.near_kink
 
 
 def test_wald_tests_of_nested_models(data, bound):

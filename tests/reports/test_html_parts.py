@@ -14,7 +14,6 @@ from fairridge.markup import element, join, json_for_html
 from fairridge.reports.html import numbers
 from fairridge.reports.html.sections.comparison import alternatives
 from fairridge.reports.html.sections.limits import limits_section
-from fairridge.reports.html.svg import nice_ticks, tick_labels
 
 
 def test_text_is_escaped_and_markup_is_not():
@@ -76,20 +75,6 @@ def test_percent_ratio_signed_span():
     assert numbers.span(math.nan, 1.0) == "–"
     assert numbers.count(np.int64(1234567)) == "1,234,567"
     assert numbers.bound(0.05) == "0.05"
-
-
-@given(
-    st.floats(-1e3, 1e3),
-    st.floats(1e-4, 1e6),
-)
-def test_ticks_are_round_and_inside(low, width):
-    high = low + width
-    ticks = nice_ticks(low, high)
-    assert all(low - 1e-6 * width <= tick <= high + 1e-6 * width for tick in ticks)
-    assert len(ticks) <= 7
-    if width > 1e-3 * abs(low):
-        assert len(ticks) >= 2
-        assert len(set(tick_labels(ticks))) == len(ticks)
 
 
 def test_alternatives_are_the_first_within_the_limit(small_report):

@@ -1,15 +1,17 @@
 """Reports on rows that a model was not fitted to: what they say.
 
-Their numbers are in `test_new_rows_recomputed.py` and `tests/contracts/test_same_numbers.py`.
+Shares and intervals are in `tests/contracts/test_same_numbers.py`.
 """
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import log_loss, roc_auc_score
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.validation.report.new_rows import stability_index
+from tests.zoo import model_of
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,36 @@ def test_drift_is_the_population_stability_index(classifier, people, halves):
     # The training rows themselves have not moved.
     own = fairridge.report(classifier, X, people["binomial"][first], new_rows=True, bootstrap=0)
     assert all(one.psi == pytest.approx(0.0, abs=1e-12) for one in own.contents.drift)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial"])
+def test_accuracy_and_drift_count_weights_and_offsets(people, people_X, family):
+    first, y = np.arange(len(people)) % 2 == 0, people[family]
+    weight = np.random.default_rng(0).integers(1, 4, len(people)).astype(float)
+    given = {"sample_weight": weight}
+    if family != "binomial":
+        given["offset"] = np.linspace(-0.3, 0.3, len(people))
+    own, new = ({key: value[rows] for key, value in given.items()} for rows in (first, ~first))
+    model = model_of(family, 0.03, sensitive=["sex", "age"])
+    X, held, y_held = people_X[first], people_X[~first], y[~first]
+    model.fit(X, y[first], **own)
+    found = fairridge.report(model, held, y_held, new_rows=True, bootstrap=0, **new).contents
+    measures = {one.key: one.value for one in found.accuracy}
+    key = {"gaussian": "r_squared", "poisson": "d_squared", "binomial": "accuracy"}[family]
+    assert measures[key] == pytest.approx(model.score(held, y_held, **new))
+    if family == "binomial":
+        P = model.predict_proba(held)
+        loss = 2.0 * log_loss(y_held, P, sample_weight=weight[~first])
+        assert measures["loss"] == pytest.approx(loss)
+        area = roc_auc_score(y_held, P[:, 1], sample_weight=weight[~first])
+        assert measures["auc"] == pytest.approx(area)
+    p, q = (
+        pd.Series(weight[rows]).groupby(people_X["region"][rows].to_numpy()).sum()
+        for rows in (first, ~first)
+    )
+    p, q = p / p.sum(), q / q.sum()
+    psi = {one.name: one.psi for one in found.drift}
+    assert psi["region"] == pytest.approx(((q - p) * np.log(q / p)).sum())
 
 
 def test_chance_alone_makes_as_much_drift_as_it_says():

@@ -104,12 +104,3 @@ def test_importing_the_library_imports_no_optional_library():
     code = "import sys, fairridge; print([m for m in ('matplotlib', 'pooch') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_a_cox_model_has_no_intercept_to_sum_up(people):
-    from fairridge import FairRidgeSurvival
-
-    model = FairRidgeSurvival(0.05, sensitive=["sex"])
-    model.fit(people[["sex", "income", "score"]], people[["time", "status"]].to_numpy())
-    assert "(intercept)" not in str(model.summary(details=True))
-    assert len(model.summary(details=True).to_frame()) == 3

@@ -90,17 +90,6 @@ def test_amounts_rates_and_dates_are_read_and_said(fitted):
     assert out.startswith("FairRidgeClassifier: 1, not 0")
 
 
-def test_reasons_for_letters(fitted, run, folder):
-    frame = pd.read_csv(folder / "new.csv", dtype={"zip": str})
-    frame[frame["rate"].notna()].head(20).to_csv(folder / "few.csv", index=False)
-    code, out, error = run("reasons", "few.csv", "--model", "model.json", "--top", "2")
-    assert code == 0, error
-    letters = pd.read_csv(io.StringIO(out))[["reason_1", "reason_2"]].stack()
-    assert not letters.str.contains("race|sex").any()
-    assert letters.str.contains("rate is").any()
-    assert letters.str.contains(r"rate is \d+\.\d+%", regex=True).any()  # as it is written
-
-
 def test_the_audit_knows_that_a_default_is_not_favorable(scores, run):
     assert scores["probability_1"].corr(scores["default"]) > 0.1
     code, out, error = run(

@@ -20,7 +20,6 @@ from fairridge.validation.betting import (
     StreamColumns,
     _gains,
     _largest_losses,
-    directions,
 )
 
 
@@ -121,19 +120,6 @@ def test_what_bounds_no_variance_is_watched_for_a_given_bound_only():
     assert Monitor(model, 0.1).watches == words
 
 
-def test_levels_of_a_control_that_no_row_has_had_yet_have_no_variance():
-    rng, n = np.random.default_rng(3), 800
-    share = [0.3, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01, 0.01]
-    level, x, s = rng.choice(list("abcdefgh"), n, p=share), rng.normal(size=n), rng.random(n) < 0.5
-    X = pd.DataFrame({"level": level, "x": x, "s": s.astype(float)})
-    y = X["x"] + 0.3 * X["s"] + rng.normal(size=n)
-    model = FairRidgeRegressor(0.02, sensitive=["s"], controls=["level"]).fit(X, y)
-    monitor = Monitor(model)
-    for start in range(0, n, 80):
-        monitor.update(X[start : start + 80], y=y[start : start + 80])
-    assert not monitor.state.alarm
-
-
 def test_mean_opportunity_is_watched_among_rows_of_the_class():
     """Other rows change nothing, and depend on S by more than the bound in training already."""
     X, y = classes(4000, 0)
@@ -155,43 +141,20 @@ def three_classes(n, seed, shift=0.0):
     return Z, np.array(["a", "b", "c"])[np.digitize(y, [-0.5, 0.8])]
 
 
-def of_classes(model, Z, y, definition):
-    """What S explains of probabilities: for everyone, or among the rows of each class."""
-    P, s = model.predict_proba(Z), Z[:, 0]
-    codes = np.searchsorted(model.classes_, y)
-    parts = [(np.ones(len(Z), dtype=bool), range(P.shape[1]))]
-    if definition == "mean-odds":
-        parts = [(codes == k, range(P.shape[1])) for k in range(P.shape[1])]
-    elif definition == "mean-opportunity":
-        parts = [(codes == k, [k]) for k in range(P.shape[1])]
-    whole = explained = 0.0
-    for inside, columns in parts:
-        for k in columns:
-            score, own = P[inside, k], s[inside]
-            whole += inside.sum() * score.var()
-            explained += inside.sum() * score.var() * np.corrcoef(score, own)[0, 1] ** 2
-    return explained / whole
-
-
 @pytest.mark.parametrize(
     ("definition", "n_classes"),
     [("mean-parity", 3), ("mean-odds", 2), ("mean-opportunity", 3)],
 )
 def test_several_scores_are_watched_together(definition, n_classes):
-    """Directions have the share that is bounded; a smaller bound raises an alarm."""
+    """On new rows shares are up to 0.056; a smaller bound raises an alarm."""
     Z, y = three_classes(4000, 0)
     y = np.where(y == "c", "b", y) if n_classes == 2 else y
     model = FairRidgeClassifier(0.05, sensitive=[0], definition=definition).fit(Z, y)
     Z, y = three_classes(24_000, 1)
     y = np.where(y == "c", "b", y) if n_classes == 2 else y
-    # On new rows shares are up to 0.056.
     monitor, strict = Monitor(model, 0.1), Monitor(model, 0.01)
     assert not monitor.update(Z, y=y).alarm
     assert strict.update(Z, y=y).alarm
-    process, columns = monitor._processes[0], monitor._streams[0].columns
-    there, covariance = directions(process, columns), process.products[0] / process.counts[0]
-    root = np.einsum("ai,ij,aj->", there.h[0], covariance, there.f[0])
-    assert root**2 == pytest.approx(of_classes(model, Z, y, definition), rel=0.05)
 
 
 def test_probabilities_of_several_classes_have_exact_guarantees():

@@ -100,16 +100,6 @@ def test_integer_weights_are_repeated_rows(frame, responses, folds, weight, name
         np.testing.assert_allclose(plain[0], plain[1], rtol=1e-6, atol=1e-8)
 
 
-def test_rows_of_weight_zero_are_absent(frame, responses, weight):
-    y, model, kept = responses["binomial"], MODELS["binomial"], np.flatnonzero(weight)
-    options = {"unfairness": BOUNDS, "cv": 4, "repeats": 2, "random_state": 0}
-    found = cross_validate(model, frame, y, sample_weight=weight, **options).to_frame()
-    expected = cross_validate(
-        model, frame.iloc[kept], y[kept], sample_weight=weight[kept], **options
-    ).to_frame()
-    pd.testing.assert_frame_equal(found, expected)
-
-
 # --------------------------------------------------------------------- offsets
 
 
