@@ -91,6 +91,19 @@ def test_odds_that_cannot_be_told_from_zero_have_an_interval_from_zero():
     assert (alone.lower, alone.upper) == (1.0, 1.0)
 
 
+def test_repeated_rows_and_frequency_weights_agree():
+    data = draw(Gaussian(), n=80)
+    counts = np.random.default_rng(4).integers(1, 4, 80)
+    twice = tuple(np.repeat(part, counts, axis=0) for part in data)
+    for r in (0.0, 0.05, 1.0):
+        own = inferred(Gaussian(), twice, VARIANCE, r).population_unfairness()
+        weighted = inferred(
+            Gaussian(), data, VARIANCE, r, counts.astype(float), frequency=True
+        ).population_unfairness()
+        for name in ("estimate", "lower", "upper"):
+            assert getattr(weighted, name) == pytest.approx(getattr(own, name), rel=1e-8)
+
+
 def test_at_zero_the_odds_are_a_sum_of_squares_with_the_variances_of_rows():
     data = draw(Gaussian(), n=400)
     S = data[0] - data[0].mean(axis=0)

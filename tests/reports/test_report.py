@@ -1,8 +1,5 @@
 """Summaries, frames and figures of real fits."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -97,10 +94,3 @@ def test_figures_can_share_axes_and_refuse_unknown_kinds(path):
     plt.close(figure)
     with pytest.raises(ValueError, match="kind='pie'"):
         path.plot("pie")
-
-
-def test_importing_the_library_imports_no_optional_library():
-    # scikit-learn imports pandas, and tabmat polars, where they are installed.
-    code = "import sys, fairridge; print([m for m in ('matplotlib', 'pooch') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
