@@ -4,7 +4,7 @@ A package index shows the README without the repository around it, so relative
 links and pictures lead nowhere there. Links to pages of docs/ become links to the
 site if `project.urls` in pyproject.toml has a "Documentation", and plain text
 otherwise. Passages between the comments `<!-- repository only -->` and
-`<!-- end -->`, such as pictures, are left out.
+`<!-- end -->` are left out, and so are pictures of the repository.
 """
 
 import re
@@ -14,6 +14,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 REPOSITORY_ONLY = re.compile(r"<!-- repository only -->.*?<!-- end -->\n*", re.DOTALL)
+RELATIVE_PICTURE = re.compile(r"^!\[[^]]*\]\((?![a-z]+:)[^)\s]+\)\n+", re.MULTILINE)
 # Text in brackets and a target that has no scheme. Code in the text may contain brackets.
 RELATIVE_LINK = re.compile(r"(?<!!)\[((?:`[^`]*`|[^][`])+)\]\((?![a-z]+:)([^)\s]+)\)")
 PAGE = re.compile(r"docs/([\w/-]+)\.md(#[\w-]+)?")
@@ -42,7 +43,8 @@ def for_package_index(readme: str, documentation: str | None = None) -> str:
             return text
         return f"[{text}]({documentation.rstrip('/')}/{page[1]}.html{page[2] or ''})"
 
-    return RELATIVE_LINK.sub(replaced, REPOSITORY_ONLY.sub("", readme))
+    text = RELATIVE_PICTURE.sub("", REPOSITORY_ONLY.sub("", readme))
+    return RELATIVE_LINK.sub(replaced, text)
 
 
 class LongDescription(MetadataHookInterface):
