@@ -91,6 +91,14 @@ def crossed(*, allowed=lambda *row: True, **choices):
     return pytest.mark.parametrize(tuple(choices), params)
 
 
+def first_of(values, count=1):
+    """Parametrize by values, of which the quick tests have the first."""
+    return [
+        pytest.param(value, marks=() if k < count else pytest.mark.slow)
+        for k, value in enumerate(values)
+    ]
+
+
 def statsmodels_family(name, power=1.5, dispersion=1.0):
     """Return what statsmodels calls a family, or the binomial one with a link of that name."""
     families = importlib.import_module("statsmodels.api").families

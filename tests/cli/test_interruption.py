@@ -77,6 +77,7 @@ def assert_interrupted(result):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_an_interrupted_demonstration_leaves_no_hidden_files(run, folder):
     assert_interrupted(interrupted_after(3.0, lambda: run("demo", "--out", "o")))
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]

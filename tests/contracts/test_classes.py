@@ -237,6 +237,7 @@ def test_an_audit_of_all_columns_agrees(model, plain, data, labels):
     assert found.overall.ranking.auc.value > 0.6
 
 
+@pytest.mark.slow
 def test_cross_validation_and_comparison_agree(model, plain, data, labels, positive):
     X, y = data
     options = {"unfairness": [0.02], "favorable": labels[1], "random_state": 0}
@@ -256,6 +257,7 @@ def test_cross_validation_and_comparison_agree(model, plain, data, labels, posit
     np.testing.assert_allclose(each[0], each[1], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_report_is_about_the_modeled_class(model, data, labels, positive):
     X, y = data
     fitted = model.fit(X, y)

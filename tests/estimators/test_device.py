@@ -19,6 +19,7 @@ from fairridge.engines import DeviceEngine, DeviceRows, device
 from fairridge.fairness import StatisticalParity
 from fairridge.families import NegativeBinomial
 from fairridge.search import sample, setup
+from tests.zoo import first_of
 
 if not os.environ.get("SCIPY_ARRAY_API"):
     pytest.skip(
@@ -175,7 +176,7 @@ def test_a_path_and_standard_errors(library, rows):
 
 
 @pytest.mark.usefixtures("blocks")
-@pytest.mark.parametrize("k", [0, 3, 6, 9, 10, 11, 15])
+@pytest.mark.parametrize("k", first_of([0, 9, 3, 6, 10, 11, 15], 2))
 def test_inference_and_certificates_leave_rows_where_they_are(library, rows, k, monkeypatch):
     Z, eta = rows
     model, y = list(responses(eta, np.random.default_rng(k)))[k]

@@ -1,6 +1,7 @@
 """What S explains of a blind model on other rows: the move is that of leaving rows out."""
 
 import numpy as np
+import pytest
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.estimators._training import read_training
@@ -42,6 +43,7 @@ def optimism_of(fitted, Z, y):
     return np.linalg.norm(optimism(problem, solution.fit, seen)) / np.linalg.norm(seen.coefficients)
 
 
+@pytest.mark.slow
 def test_it_is_what_leaving_rows_out_shows():
     Z, y = draw_controlled(N, np.random.default_rng(3))
     found = optimism_of(model(), Z, y)

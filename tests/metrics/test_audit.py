@@ -389,6 +389,7 @@ def test_totals_of_groups_are_compared():
         assert low < expected < high
 
 
+@pytest.mark.slow
 def test_many_levels_take_little_more_memory_than_their_columns():
     """The share that S explains is then that of group means, and distances are SciPy's."""
     rng, n, levels = np.random.default_rng(0), 20_000, 300

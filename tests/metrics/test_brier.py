@@ -109,6 +109,7 @@ def test_audits_have_the_brier_score_of_groups():
     assert "brier" not in audit(y, model.predict(X), **given).to_frame()
 
 
+@pytest.mark.slow
 def test_groups_that_are_censored_differently_have_the_score_of_their_survival():
     """Two groups of the same survival: nearly all of one are censored, few of the other."""
     n, t = 20_000, np.linspace(0.1, 1.5, 15)

@@ -26,6 +26,7 @@ def people():
     return X, y, rng.uniform(0.5, 2.0, n)
 
 
+@pytest.mark.slow
 def test_a_report_states_the_interval_of_what_is_bounded_and_names_the_controls(people):
     X, y, _ = people
     model = FairRidgeRegressor(0.02, sensitive="sex", controls="level").fit(X, y["numbers"])

@@ -46,9 +46,10 @@ KINDS = {
     "flchain": "cox",
 }  # fmt: skip
 
+QUICK = ("vu.gaussian", "vu.binomial", "vu.multinomial", "vu.cox", "german.bin")
 
 CASES = [
-    pytest.param(name, definition, marks=[pytest.mark.slow] if name in LARGE else [])
+    pytest.param(name, definition, marks=() if name in QUICK else pytest.mark.slow)
     for name, kind in KINDS.items()
     for definition in definitions_of(kind)
 ]

@@ -69,6 +69,7 @@ def test_bounds_of_attributes_are_met_whatever_the_search_finds(seed: int) -> No
         assert model.unfairness_[name] <= bound + 1e-8
 
 
+@pytest.mark.slow
 def test_levels_that_nearly_decide_the_outcome_have_a_minimum():
     """One long step left them without curvature, and parts of the next brought others nothing.
 

@@ -24,6 +24,7 @@ def plainly(module, *arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["reproduction", "simulations"])
 def test_help_needs_no_extra(module):
     found = plainly(module, "--help")
@@ -31,6 +32,7 @@ def test_help_needs_no_extra(module):
     assert f"usage: python -m {module}" in found.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["reproduction", "simulations"])
 def test_the_work_names_the_extra_that_it_needs(module, tmp_path):
     found = plainly(module, "--quick", "--out", str(tmp_path / "out"))

@@ -31,10 +31,10 @@ def model_of(frame, response):
 @pytest.mark.parametrize(
     ("where", "response", "weight", "option"),
     [
-        ("parquet", "visits", "weight", "reference"),
+        pytest.param("parquet", "visits", "weight", "reference", marks=pytest.mark.slow),
         ("parquet", "hired", "weight", "controls"),
         ("parquet", "hired", None, "low"),
-        ("parquet", "job", "weight", "crossed"),
+        pytest.param("parquet", "job", "weight", "crossed", marks=pytest.mark.slow),
         pytest.param("dask", "hired", "weight", "crossed", marks=pytest.mark.slow),
     ],
 )
@@ -211,6 +211,7 @@ def test_attributes_of_very_many_levels_are_refused():
         audited("job", "sex", intersections=True)
 
 
+@pytest.mark.slow
 def test_pieces_of_batches_have_the_numbers_of_all_rows(monkeypatch, people):
     """Levels are written out for some rows at a time."""
     from fairridge.metrics import batches

@@ -218,6 +218,7 @@ def test_errors_of_learners_name_the_step_and_columns_of_text(hired):
     assert "Text is in" not in str(found.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["additive", "product"])
 def test_proxies_are_small_trees_unless_larger_ones_predict_better(kind):
     rng = np.random.default_rng(0)
@@ -260,6 +261,7 @@ def test_proxies_of_opportunity_are_of_s_among_the_rows_of_a_class(wage, definit
     assert model.unfairness_ <= 0.001 + 1e-8
 
 
+@pytest.mark.slow
 def test_blind_opportunity_holds_for_new_people_where_parity_costs_more():
     """People whose branch differs by sex, judged on rows that no learner has seen."""
     rng = np.random.default_rng(3)
