@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import fairridge
-from fairridge.estimators._docstrings import inherit_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = [
@@ -51,63 +50,6 @@ def test_the_source_repeats_no_description(name):
         there = re.search(pattern, inspect.getdoc(base) + "\n", re.MULTILINE)
         here = re.search(pattern, own + "\n", re.MULTILINE)
         assert there is None or here is None or there[0] != here[0], entry
-
-
-class Base:
-    """Know something.
-
-    Parameters
-    ----------
-    first, second : int
-        Two numbers.
-
-        In two paragraphs.
-    third : str, default="a : b"
-        A word.
-
-    Attributes
-    ----------
-    third_ : str
-        Learned.
-    """
-
-
-def test_a_class_inherits_what_it_does_not_describe():
-    class Model(Base):
-        """Do something.
-
-        Parameters
-        ----------
-        fourth : int
-            A number.
-        third : int
-            A number here.
-
-        Notes
-        -----
-        Short.
-        """
-
-    inherit_parameters(Model, Base)
-    assert Model.__doc__ == inspect.cleandoc(
-        """Do something.
-
-        Parameters
-        ----------
-        fourth : int
-            A number.
-        third : int
-            A number here.
-        first, second : int
-            Two numbers.
-
-            In two paragraphs.
-
-        Notes
-        -----
-        Short.
-        """
-    )
 
 
 @pytest.mark.slow  # compiles all packages anew
