@@ -1,7 +1,6 @@
 """Files out: whole or not at all, through links, to streams, and never onto an input."""
 
 import os
-import stat
 import subprocess
 import sys
 import threading
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairridge.outputs import is_same_file, refuse_inputs, updating, writing
+from fairridge.outputs import updating, writing
 
 SOURCE = Path(__file__).parents[1] / "src"
 
@@ -24,15 +23,6 @@ def test_a_new_file_has_the_permissions_that_open_gives(tmp_path):
     (tmp_path / "other").write_bytes(b"new")
     assert (tmp_path / "new").read_bytes() == b"new"
     assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
-def test_permissions_of_a_replaced_file_are_kept(tmp_path):
-    place = tmp_path / "file"
-    place.write_bytes(b"old")
-    place.chmod(0o640)
-    write(place)
-    assert place.read_bytes() == b"new"
-    assert stat.S_IMODE(place.stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -52,18 +42,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_a_link_stays_and_its_target_is_replaced(tmp_path):
-    (tmp_path / "there").mkdir()
-    target, link = tmp_path / "there" / "file", tmp_path / "link"
-    link.symlink_to(target)
-    for content in (b"first", b"second"):  # at first the link leads nowhere
-        write(link, content)
-        assert link.is_symlink()
-        assert target.read_bytes() == content
-        assert not target.is_symlink()
-    assert os.listdir(tmp_path / "there") == ["file"]
-
-
 def test_links_in_a_circle(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
@@ -78,15 +56,6 @@ def test_a_folder_and_a_missing_folder_are_named(tmp_path):
     with pytest.raises(FileNotFoundError) as raised:
         write(tmp_path / "no" / "file")
     assert raised.value.filename == str(tmp_path / "no" / "file")
-
-
-def test_devices_stay_devices(device):
-    null, full = device("null"), device("full")
-    write(null)
-    assert stat.S_ISCHR(os.stat(null).st_mode)
-    with pytest.raises(OSError, match=full):
-        write(full)
-    assert stat.S_ISCHR(os.stat(full).st_mode)
 
 
 def test_a_pipe_is_written_to(tmp_path):
@@ -114,22 +83,6 @@ def test_standard_output_that_goes_to_a_file_keeps_its_order(tmp_path):
             env=os.environ | {"PYTHONPATH": str(SOURCE)},
         )  # fmt: skip
     assert place.read_text() == "before\ntable\nafter\n"
-
-
-def test_inputs_are_known_under_any_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data.csv").write_text("x\n")
-    (tmp_path / "link").symlink_to("data.csv")
-    os.link("data.csv", "hard")
-    (tmp_path / "new").symlink_to("not-yet")
-    for name in ("data.csv", "./data.csv", tmp_path / "data.csv", "link", "hard"):
-        for source in ("data.csv", "link"):
-            with pytest.raises(ValueError, match="would be overwritten"):
-                refuse_inputs(name, [source])
-    refuse_inputs("other.csv", ["data.csv", "missing.csv"])
-    refuse_inputs("/dev/null", ["/dev/null"])
-    assert is_same_file("new", "not-yet")
-    assert not is_same_file("new", "other")
 
 
 def test_whoever_waits_is_told_once(tmp_path):

@@ -12,7 +12,6 @@ import fairridge
 from fairridge import export, peers, rules
 from fairridge.cli import parameters
 from fairridge.cli.app import COMMANDS, application
-from fairridge.cli.errors import BadInputError
 from fairridge.cli.parameters import Parameters, Setting, options_of
 
 # Public functions and classes that no command has options for, and why.
@@ -121,19 +120,3 @@ def test_every_option_has_a_sentence(name):
 )
 def test_texts_mean_what_the_types_say(types, given, value):
     assert Setting("x", ("--x",), types, "", None, "Some x.").read(given) == value
-
-
-@pytest.mark.parametrize(
-    ("types", "given", "said"),
-    [
-        ((float, Mapping[str, float]), ["half"], "--x half must be a number, such as 0.05"),
-        ((float, Mapping[str, float]), ["a=1,a=2"], "--x names 'a' twice"),
-        ((Mapping[str, Any],), ["a"], "--x a must be a name and a value, NAME=VALUE: Some x."),
-        ((Sequence[float],), ["1,b"], "--x 1,b must be numbers with commas"),
-        ((float, int), "many", "--x many must be a number"),
-    ],
-)
-def test_texts_that_mean_nothing_say_what_would(types, given, said):
-    with pytest.raises(BadInputError) as error:
-        Setting("x", ("--x",), types, "", None, "Some x.").read(given)
-    assert said in str(error.value)

@@ -3,6 +3,7 @@
 import importlib.util
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -34,14 +35,19 @@ def test_no_library_at_all_is_an_error_that_says_what_to_install(monkeypatch):
         make_frame(COLUMNS)
 
 
-def test_models_take_record_batches_and_sparse_columns():
+def test_models_take_rows_and_responses_in_any_container():
     dense = pd.DataFrame({"s": [0.0, 0, 1, 1, 0, 2], "x": [1.0, 0, 0, 3, 4, 0]})
     y = pd.Series([1.0, 0, 0, 2, 5, 0], name="y")
+    numbers = y.astype(int).tolist()
     sparse = dense.astype(pd.SparseDtype(float, 0.0))
     wanted = FairRidgeRegressor(sensitive=["s"]).fit(dense, y)
     for X, target in (
         (sparse, y.astype(pd.SparseDtype(float, 0.0))),
         (pa.RecordBatch.from_pandas(dense), pa.RecordBatch.from_pydict({"y": y.tolist()})),
+        (pa.Table.from_pandas(dense), pa.chunked_array([numbers[:2], numbers[2:]])),
+        (pl.from_pandas(dense), pl.DataFrame({"y": numbers})),
+        (dense, pd.Series(numbers, index=[9, 4, 7, 1, 3, 2], dtype="Int64")),
+        (dense, np.array(numbers, dtype=object)),
     ):
         model = FairRidgeRegressor(sensitive=["s"]).fit(X, target)
         assert model.feature_names_in_.tolist() == ["s", "x"]

@@ -41,14 +41,6 @@ def test_missing_numbers_become_nan(frame_of):
         np.testing.assert_array_equal(np.asarray(table.column(position), float), expected)
 
 
-@pytest.mark.parametrize(
-    "series", [pd.Series([1, 2], name="s"), pl.Series("s", [1, 2]), pd.DataFrame({"s": [1, 2]})]
-)
-def test_a_series_is_a_table_of_one_column(series):
-    table = as_table(series, argument="sensitive_features")
-    assert (table.names, table.shape) == (("s",), (2, 1))
-
-
 @pytest.mark.parametrize("series", [pd.Series([1, 2]), pl.Series([1, 2])])
 def test_a_series_without_a_name_is_called_after_its_argument(series):
     assert as_table(series, argument="sensitive_features").names == ("sensitive_features",)

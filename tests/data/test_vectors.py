@@ -12,25 +12,6 @@ from fairridge.data.levels import Levels
 from fairridge.data.table import labels
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        [1, 2, 3],
-        np.array([1, 2, 3], dtype=object),
-        pd.Series([1, 2, 3], index=[9, 4, 7]),
-        pd.Series([1, 2, 3], dtype="Int64"),
-        pl.Series([1, 2, 3]),
-        pa.chunked_array([[1, 2], [3]]),
-        pl.DataFrame({"y": [1, 2, 3]}),
-    ],
-    ids=lambda values: type(values).__name__,
-)
-def test_a_vector_comes_in_any_container(values):
-    found = numeric_vector(values, 3, "y")
-    assert found.dtype == np.float64
-    assert found.tolist() == [1.0, 2.0, 3.0]
-
-
 def test_a_column_of_an_array_is_read_with_the_usual_warning():
     with pytest.warns(DataConversionWarning, match="column-vector"):
         found = one_per_row(np.array([[1.0], [2.0]]), 2, "y")

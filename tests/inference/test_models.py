@@ -79,16 +79,6 @@ def test_other_rows_are_refused(people):
             model.inference(other[COLUMNS], other["wage"])
 
 
-def test_moments_do_not_suffice(people, tmp_path):
-    people[[*COLUMNS, "wage"]].to_parquet(tmp_path / "part.parquet")
-    source = sources.parquet(tmp_path, response="wage", sensitive=SENSITIVE)
-    moments = sources.moments(source)
-    model = FairRidgeRegressor(0.02).fit(moments)
-    with pytest.raises(ValueError, match="standard errors need the rows"):
-        model.inference(moments)
-    assert model.inference(source).estimate.shape == (6,)
-
-
 def test_offsets_are_part_of_the_rows(people):
     model = FairRidgeRegressor(0.02, family="poisson", sensitive=SENSITIVE)
     data = people[COLUMNS], people["visits"]

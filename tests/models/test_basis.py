@@ -29,21 +29,6 @@ def data():
     return S, X, X.sum(1) + S[:, 0] + rng.normal(size=300)
 
 
-@pytest.mark.parametrize("standardize", [True, False])
-def test_the_basis_equals_explicit_decorrelation(data, standardize):
-    S, X, y = data
-    _, basis = basis_of(S, X, y, standardize)
-    centered, U, B = written_out(S, X)
-    np.testing.assert_allclose(basis.B, B, atol=1e-12)
-    np.testing.assert_allclose(basis.sensitive.scatter(), centered.T @ centered, rtol=1e-10)
-    np.testing.assert_allclose(basis.predictors.scatter(), U.T @ U, rtol=1e-9, atol=1e-8)
-    np.testing.assert_allclose(basis.target_scatter, [[((y - y.mean()) ** 2).sum()]])
-    scale = (centered.std(0), U.std(0)) if standardize else (np.ones(2), np.ones(4))
-    np.testing.assert_allclose(basis.sensitive.scale, scale[0])
-    np.testing.assert_allclose(basis.predictors.scale, scale[1])
-    np.testing.assert_allclose(basis.explained, 1 - U.var(0) / X.var(0))
-
-
 @pytest.mark.parametrize("far", [0.0, 1e6])
 def test_collinear_sensitive_columns_and_predictors_in_their_span(data, far):
     S, X, y = data

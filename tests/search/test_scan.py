@@ -33,23 +33,6 @@ class Counted:
         return self.function(x)
 
 
-@pytest.fixture(params=["dense", "sparse"])
-def profile(request):
-    """Return a function from a value, a bound and a typical λ to a profile of either kind."""
-    if request.param == "dense":
-        return lambda value, r, typical=1.0, **options: dense(value, typical, typical, **options)
-    return lambda value, r, typical=1.0, **options: sparse(value, r, typical=typical, **options)
-
-
-@pytest.mark.parametrize("r", [1e-12, 0.01, 0.9999])
-def test_a_monotone_value_has_one_crossing(profile, r):
-    choice = choose(profile(falling, r), r)
-    assert (choice.status, choice.crossings) == ("converged", 1)
-    assert abs(falling(choice.lambda_) - r) <= 1e-10
-    # A value off by 1e-11 is a λ off by 1e-11/r².
-    np.testing.assert_allclose(choice.lambda_, 1.0 / r - 1.0, rtol=1e-12, atol=1.1e-11 / r**2)
-
-
 def test_a_value_that_never_falls_needs_an_infinite_penalty():
     choice = choose(sparse(lambda x: float(x < np.inf), 0.3), 0.3)
     assert (choice.lambda_, choice.status) == (np.inf, "converged")

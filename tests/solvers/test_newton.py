@@ -55,26 +55,6 @@ def slope(objective, theta):
     return objective.evaluated(theta, 1)[1] + 2.0 * objective.quadratic @ theta
 
 
-def quadratic(theta, order):
-    H = np.array([[4.0, 1.0], [1.0, 3.0]])
-    gap = theta - [1.0, -2.0]
-    return 0.5 * gap @ H @ gap, H @ gap, H if order > 1 else None
-
-
-def test_a_quadratic_takes_one_step():
-    calls = []
-
-    def counted(theta, order):
-        calls.append(order)
-        return quadratic(theta, order)
-
-    start = at(quadratic, np.zeros(2))
-    found = minimize(objective_of(counted, 2), start, 100)
-    np.testing.assert_allclose(found.theta, [1.0, -2.0], rtol=1e-14)
-    assert found.converged
-    assert len(calls) <= 3
-
-
 @pytest.mark.parametrize("size", [30.0, 1e5])
 def test_a_start_without_curvature_is_never_called_a_minimum(logistic, size):
     # Where all probabilities are 0 or 1 the Hessian vanishes, but the gradient does not.
