@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
@@ -154,6 +155,46 @@ def means(model, X, **given):
         return model.predict(X, **given)[:, None]
     found = model.predict_proba(X, **given)
     return found[:, 1:] if found.shape[1] == 2 else found
+
+
+def least_deviance(family, A, y, Q, here, r):
+    """Return the deviance of coefficients, and the least that SLSQP finds from several starts.
+
+    Models have means with the total of y, and Q explains no more of these than it does here.
+    """
+    mean = {
+        "gaussian": np.asarray,
+        "binomial": expit,
+        "poisson": lambda t: np.exp(np.minimum(t, 30.0)),  # SLSQP may try anything
+    }[family]
+
+    def deviance(theta):
+        t = A @ theta
+        if family == "gaussian":
+            return np.sum((y - t) ** 2)
+        b = mean(t) if family == "poisson" else np.logaddexp(0.0, t)
+        return 2.0 * np.sum(b - y * t)
+
+    def explained(theta):
+        return Q.T @ mean(A @ theta)
+
+    limit = np.sum(explained(here) ** 2)
+    bound = {"type": "ineq", "fun": lambda t: limit - np.sum(explained(t) ** 2)}
+    if r == 0.0:
+        bound = {"type": "eq", "fun": explained}
+    found = [
+        minimize(
+            deviance,
+            start,
+            jac=lambda t: 2.0 * A.T @ (mean(A @ t) - y),
+            method="SLSQP",
+            constraints=[bound, {"type": "eq", "fun": lambda t: np.sum(mean(A @ t) - y)}],
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        for start in (here, *0.1 * np.random.default_rng(0).normal(size=(3, A.shape[1])))
+    ]
+    feasible = [f.fun for f in found if np.sum(explained(f.x) ** 2) <= limit + 1e-8]
+    return deviance(here), min(feasible)
 
 
 def rate_interval(hits, weight, confidence):

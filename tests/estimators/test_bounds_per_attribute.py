@@ -105,9 +105,6 @@ def test_bounds_that_only_the_constant_meets(people):
     np.testing.assert_allclose(np.ptp(model.predict(frame)), 0.0, atol=1e-9)
 
 
-# ------------------------------------------------------------- what it touches
-
-
 # -------------------------------------------------------------------- refusals
 
 

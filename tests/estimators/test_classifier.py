@@ -1,7 +1,6 @@
 """The fair classifier: labels of any type, probabilities, other programs' answers, defects."""
 
 import os
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 
 from fairridge import FairRidgeClassifier
-from fairridge.exceptions import DataWarning
-from tests.estimators.held import RIDGE, standardized
 from tests.zoo import LateModule
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
@@ -257,35 +254,6 @@ def test_a_poor_score_is_announced_only_where_a_bound_may_cost_accuracy():
 
 
 # --------------------------------------------------------------------- defects
-
-
-def held(Z, y):
-    """Probabilities and deviance of logistic regression under the ridge of separated models."""
-    C = 1.0 / (RIDGE * len(y))
-    model = LogisticRegression(C=C, solver="newton-cg", tol=1e-10, max_iter=1000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the last line search finds nothing left to gain
-        model.fit(Z, y)
-    return model.predict_proba(Z), 2 * len(y) * log_loss(y, model.predict_proba(Z))
-
-
-@pytest.mark.parametrize(("classes", "by"), [(2, [0]), (3, [2]), (7, [0, 2])])
-def test_complete_separation_is_held(two, classes, by):
-    Z, _ = two
-    score = Z[:, by].sum(axis=1)
-    y = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
-    with pytest.warns(DataWarning, match="separate the responses") as record:
-        model = fair(1.0).fit(Z, y)
-    assert len(record) == 1
-    # All columns together separate best; those that do it alone are among the named.
-    assert all(f"'x{k}'" in str(record[0].message) for k in by)
-    assert model.converged_
-    expected, deviance = held(standardized(Z[:, :2], Z[:, 2:]), y)
-    assert model.deviance_ == pytest.approx(deviance, rel=1e-7)
-    np.testing.assert_allclose(model.predict_proba(Z), expected, atol=1e-6)
-    assert model.n_iter_ < 80
-    if classes == 2:
-        np.testing.assert_array_equal(model.predict(Z), y)
 
 
 @pytest.mark.parametrize("max_iter", [1, 3])

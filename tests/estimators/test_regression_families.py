@@ -102,7 +102,13 @@ def test_the_power_of_a_tweedie_model_is_given(columns, responses, power):
 
 
 @pytest.mark.parametrize(
-    ("family", "hint"), [("binomial", "Classifier"), ("cox", "Survival"), ("normal", "gaussian")]
+    ("family", "hint"),
+    [
+        ("binomial", "Classifier"),
+        ("cox", "Survival"),
+        ("normal", "gaussian"),
+        (Tweedie, "derived from SinglePredictor, can be passed"),
+    ],
 )
 def test_other_families_are_refused_with_a_hint(columns, responses, family, hint):
     with pytest.raises(ValueError, match=hint):
@@ -163,6 +169,7 @@ IMPOSSIBLE = [
     ("poisson", -1.0, "must be zero or positive; y has -1"),
     ("tweedie", -1.0, "must be zero or positive; y has -1"),
     ("gamma", 0.0, "must be positive; y has 0"),
+    ("negative-binomial", -1.0, "negative-binomial response must be zero or positive"),
     ("quasi-binomial", 1.5, r"lies in \[0, 1\]; y has 1.5"),
     ("poisson", np.nan, "y contains NaN"),
     ("gamma", np.inf, "y contains infinity"),

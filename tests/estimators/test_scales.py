@@ -7,17 +7,13 @@ import pandas as pd
 import pytest
 
 from fairridge import (
-    ConvexFairClassifier,
     FairRidgeClassifier,
     FairRidgeRegressor,
     FairRidgeSurvival,
     KomiyamaRegressor,
-    SteinbergRegressor,
-    ZafarRegressor,
     cross_validate,
     sources,
 )
-from fairridge.fairness import Combined
 
 N = 120
 RNG = np.random.default_rng(6)
@@ -28,39 +24,20 @@ ETA = S @ [0.8, 0.5] + X @ [0.5, -0.4, 0.2]
 WEIGHT = RNG.integers(1, 4, N).astype(float)
 RESPONSES = {
     "gaussian": ETA + RNG.normal(size=N),
-    "gamma": RNG.gamma(2.0, np.exp(ETA) / 2.0),
     "tweedie": np.where(RNG.random(N) < 0.3, 0.0, RNG.gamma(2.0, np.exp(ETA) / 2.0)),
     "binomial": (RNG.random(N) < 1.0 / (1.0 + np.exp(-ETA))).astype(int),
     "cox": np.column_stack([RNG.exponential(np.exp(-ETA)), RNG.random(N) < 0.7]),
 }
 # Family, estimator and options.
 MODELS = {
-    **{f: (f, FairRidgeRegressor, {"family": f}) for f in ("gamma", "tweedie")},
+    "tweedie": ("tweedie", FairRidgeRegressor, {"family": "tweedie"}),
     "ridge": ("gaussian", FairRidgeRegressor, {}),
-    "raw ridge": ("gaussian", FairRidgeRegressor, {"standardize": False}),
-    "radial": ("gaussian", FairRidgeRegressor, {"penalty": "radial"}),
     "lasso": ("gaussian", FairRidgeRegressor, {"penalty": "lasso"}),
-    "opportunity": ("gaussian", FairRidgeRegressor, {"definition": "equality-of-opportunity"}),
     "individual": ("gaussian", FairRidgeRegressor, {"definition": "individual"}),
-    "strictest": (
-        "gaussian",
-        FairRidgeRegressor,
-        {"definition": Combined(["statistical-parity", "individual"], how="max")},
-    ),
-    "binomial": ("binomial", FairRidgeClassifier, {}),
     "cox": ("cox", FairRidgeSurvival, {}),
     "komiyama": ("gaussian", KomiyamaRegressor, {}),
-    "zafar": ("gaussian", ZafarRegressor, {}),
-    "steinberg": ("gaussian", SteinbergRegressor, {}),
-    "convex of classes": ("binomial", ConvexFairClassifier, {}),
 }
-# Models that compare pairs multiply weights; see below.
-OF_PAIRS = {"individual", "strictest"}
-# Models whose λ does not grow with the weights, because what it multiplies does,
-RELATIVE = {"radial", "komiyama", "convex of classes"}
-# and those whose λ grows with the response.
-LINEAR = {"lasso", "zafar"}
-OF_GROUPS = {"steinberg", "convex of classes"}
+# The λ of lasso grows with the response, and that of Komiyama's model not with the weights.
 
 
 @cache
@@ -69,13 +46,7 @@ def fitted(name, *, weights=1.0, response=1.0):
     y = RESPONSES[family]
     if response != 1.0:
         y = y * [response, 1.0] if family == "cox" else y * response
-    return kind(0.05, **options).fit(
-        X, y, sensitive_features=attributes(name), sample_weight=weights * WEIGHT
-    )
-
-
-def attributes(name):
-    return SEX if name in OF_GROUPS else S
+    return kind(0.05, **options).fit(X, y, sensitive_features=S, sample_weight=weights * WEIGHT)
 
 
 def assert_same(model, expected, *, coefficients=1.0, deviance=1.0, penalty=1.0):
@@ -92,11 +63,11 @@ def assert_same(model, expected, *, coefficients=1.0, deviance=1.0, penalty=1.0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in OF_PAIRS])
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "individual"])
 def test_weights_may_have_any_scale(name):
     scale = 1e-240
     model, expected = fitted(name, weights=scale), fitted(name)
-    penalty = 1.0 if name in RELATIVE else scale
+    penalty = 1.0 if name == "komiyama" else scale
     # Cox's partial likelihood has the logarithm of the weights at risk.
     deviance = model.deviance_ / expected.deviance_ if name == "cox" else scale
     assert_same(model, expected, deviance=deviance, penalty=penalty)
@@ -105,16 +76,12 @@ def test_weights_may_have_any_scale(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "scale"),
-    [
-        (name, 1e-140 if name in ("ridge", "cox", "komiyama") else 1e9)
-        for name, (family, _, _) in MODELS.items()
-        if family in ("gaussian", "gamma", "tweedie", "cox")
-    ],
+    [(name, 1e-140 if name in ("ridge", "cox", "komiyama") else 1e9) for name in MODELS],
 )
 def test_responses_may_have_any_scale(name, scale):
     family = MODELS[name][0]
     gaussian, power = family == "gaussian", {"gaussian": 2.0, "tweedie": 0.5}.get(family, 0.0)
-    penalty = scale if name in LINEAR else scale**0.5 if family == "tweedie" else 1.0
+    penalty = scale if name == "lasso" else scale**0.5 if family == "tweedie" else 1.0
     assert_same(
         fitted(name, response=scale),
         fitted(name),
@@ -122,14 +89,6 @@ def test_responses_may_have_any_scale(name, scale):
         deviance=scale**power,
         penalty=penalty,
     )
-
-
-def test_the_explained_deviance_of_tiny_amounts():
-    y, scale = RESPONSES["tweedie"], 1e-30
-    model = FairRidgeRegressor(0.05, family="tweedie").fit(X, y, sensitive_features=S)
-    tiny = FairRidgeRegressor(0.05, family="tweedie").fit(X, y * scale, sensitive_features=S)
-    expected = model.score(X, y, sensitive_features=S)
-    assert tiny.score(X, y * scale, sensitive_features=S) == pytest.approx(expected, rel=1e-9)
 
 
 def streamed(weight):
@@ -152,32 +111,6 @@ def test_weights_of_streamed_rows_may_have_any_scale():
     np.testing.assert_allclose(results[1][columns], results[0][columns], rtol=1e-9)
     with pytest.raises(ValueError, match="weight column 'w' is too small"):
         FairRidgeRegressor().fit(streamed(1e-260))
-
-
-@pytest.mark.parametrize(
-    ("what", "scale", "size"),
-    [
-        ("weight", 1e-260, "small"),
-        ("y", 1e260, "large"),
-        ("s0", 1e260, "large"),
-        ("x1", 1e-260, "small"),
-    ],
-)
-def test_numbers_that_cannot_be_squared_are_refused(what, scale, size):
-    values = {"weight": np.ones(N), "y": RESPONSES["gaussian"], "s": S, "x": X}
-    column = int(what[1]) if what[1:].isdigit() else slice(None)
-    values = {name: array.copy() for name, array in values.items()}
-    part = values[what if what in values else what[0]]
-    part[..., column] *= scale
-    message = (
-        f"sample_weight is too {size} to compute with"
-        if what == "weight"
-        else f"Column '{what}' holds numbers too {size} to square"
-    )
-    with pytest.raises(ValueError, match=message):
-        FairRidgeRegressor().fit(
-            values["x"], values["y"], sensitive_features=values["s"], sample_weight=values["weight"]
-        )
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
@@ -223,21 +156,6 @@ def test_no_unit_and_no_origin_makes_a_column_collinear(side, unit, family, shif
     assert models[0].status_ == "inactive"
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e7])
-def test_collinear_columns_of_different_units_are_found_without_standardizing(unit):
-    """Of a, b, a + b and a constant two directions are left, and the bound holds for them."""
-    a, b = S.T
-    collinear = np.column_stack([a, b * unit, a + b, np.full(N, 3.0)])
-    with pytest.warns(UserWarning, match="linear combinations"):
-        model = FairRidgeRegressor(0.05, standardize=False).fit(
-            X, RESPONSES["gaussian"], sensitive_features=collinear
-        )
-    predicted = model.predict(X, sensitive_features=collinear)
-    centered = S - S.mean(0)
-    onto = centered @ np.linalg.lstsq(centered, predicted, rcond=None)[0]
-    assert onto.var() / predicted.var() == pytest.approx(0.05, rel=1e-7)
-
-
 # --------------------------------------------------------------------- small bounds
 
 
@@ -247,7 +165,7 @@ def test_any_bound_gives_a_finite_model(name):
     """With λ ≥ 0, however small or near to 1 the bound is."""
     family, kind, options = MODELS[name]
     bounds = [0.0, 5e-324, 1e-310, 1e-160, 1e-30, np.nextafter(1.0, 0.0)]
-    given = {"sensitive_features": attributes(name), "unfairness": bounds}
+    given = {"sensitive_features": S, "unfairness": bounds}
     path = kind(**options).path(X, RESPONSES[family], **given)
     for values in (path.alpha, path.beta, path.deviance, path.achieved):
         assert np.isfinite(values).all()
@@ -256,14 +174,15 @@ def test_any_bound_gives_a_finite_model(name):
     assert set(path.status) <= {"converged", "inactive"}
 
 
-@pytest.mark.parametrize("name", ["ridge", "radial"])
-def test_coefficients_shrink_with_the_root_of_the_bound(name):
-    """Far below the data Sα is a multiple of √r, and λ of 1/√r, down to where numbers end."""
-    bounds = [1e-300, 1e-100, 1e-30]
-    path = FairRidgeRegressor(**MODELS[name][2]).path(
-        X, RESPONSES["gaussian"], sensitive_features=S, unfairness=bounds
-    )
-    np.testing.assert_allclose(path.alpha[0], path.alpha[2] * 1e-135, rtol=1e-9)
-    np.testing.assert_allclose(
-        path.lambda_[:2], path.lambda_[2] * np.array([1e135, 1e35]), rtol=1e-9
-    )
+@pytest.mark.parametrize(
+    ("what", "scale", "message"),
+    [
+        ("weight", 1e-260, "sample_weight is too small to compute with"),
+        ("y", 1e260, "Column 'y' holds numbers too large to square"),
+    ],
+)
+def test_numbers_that_cannot_be_squared_are_refused(what, scale, message):
+    unit = {what: scale}
+    y, weight = RESPONSES["gaussian"] * unit.get("y", 1.0), np.full(N, unit.get("weight", 1.0))
+    with pytest.raises(ValueError, match=message):
+        FairRidgeRegressor().fit(X, y, sensitive_features=S, sample_weight=weight)

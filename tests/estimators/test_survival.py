@@ -10,7 +10,6 @@ from fairridge import FairRidgeSurvival
 from fairridge.datasets import load_rossi
 from fairridge.metrics import concordance_index
 from fairridge.search import SEPARATION_RIDGE
-from tests.estimators.held import held_cox, standardized
 from tests.zoo import LateModule, quietly
 
 estimator_checks = LateModule("sklearn.utils.estimator_checks")
@@ -244,20 +243,3 @@ def test_one_time_for_all_rows(data, ties, r):
     if r == 1.0:
         theirs = hazard_regression.PHReg(np.full(150, 3.0), Z, status=y[:, 1], ties=ties)
         assert np.abs(theirs.score(model.coef_)).max() < 1e-8
-
-
-@pytest.mark.parametrize("ties", ["breslow", "efron"])
-@pytest.mark.parametrize("r", [0.05, 1.0])
-def test_times_in_the_order_of_a_predictor(data, ties, r):
-    Z, _ = data
-    ranks = np.argsort(np.argsort(Z[:, 0] + Z[:, 2])) + 1.0
-    y = np.column_stack([ranks, np.ones(150)])
-    model = quietly(fair(r, ties=ties).fit, Z, y)
-    assert_sound(model, Z, r)
-    if r == 1.0:
-        columns = standardized(Z[:, :2], Z[:, 2:])
-        theta, deviance = held_cox(columns, y)
-        assert model.deviance_ == pytest.approx(deviance, rel=1e-8)
-        ours, theirs = model.predict(Z), columns @ theta
-        np.testing.assert_allclose(ours - ours.mean(), theirs, atol=1e-5 * np.ptp(theirs))
-        assert model.score(Z, y) > 0.999

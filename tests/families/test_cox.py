@@ -97,15 +97,6 @@ def test_a_weight_is_a_repeated_row_with_breslows_ties_alone(tied):
 
 
 class TestBaseline:
-    def test_the_cumulative_hazard_is_breslows(self, tied):
-        y, eta, weight = tied
-        times, hazard = Cox().baseline_hazard(y, eta, weight)
-        event = y[:, 1] == 1.0
-        np.testing.assert_array_equal(times, np.unique(y[event, 0]))
-        risk = weight * np.exp(eta[:, 0])
-        steps = [weight[event & (y[:, 0] == t)].sum() / risk[y[:, 0] >= t].sum() for t in times]
-        np.testing.assert_allclose(np.exp(hazard), np.cumsum(steps), rtol=1e-12)
-
     def test_without_predictors_it_is_nelson_and_aalens(self, leukemia):
         y = leukemia[0][:21]
         times, hazard = Cox().baseline_hazard(y, np.zeros((21, 1)), np.ones(21))

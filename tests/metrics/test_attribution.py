@@ -61,16 +61,6 @@ def test_the_split_is_the_mean_over_all_orders(seed, players, several):
     assert (found.shares >= -1e-12).all()
 
 
-def test_twelve_attributes_are_split_exactly():
-    rng = np.random.default_rng(1)
-    S = rng.normal(size=(300, 12)) + rng.normal(size=(300, 1))
-    eta = S @ rng.normal(size=12) + rng.normal(size=300)
-    found = split(S, eta, tuple(range(12)))
-    np.testing.assert_allclose(
-        found.shares.sum(), LinearRegression().fit(S, eta).score(S, eta), rtol=1e-10
-    )
-
-
 def test_too_many_attributes_and_constant_predictions():
     with pytest.raises(ValueError, match="16 sensitive attributes; pass at most 15"):
         lmg(np.eye(16), np.ones(16), 1.0, range(16), [str(k) for k in range(16)])

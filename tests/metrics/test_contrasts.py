@@ -288,14 +288,3 @@ def test_shares_cover_the_truth(effect):
     # If there is nothing to find, only the lower end can miss it.
     level = 0.9 if effect else 0.95
     assert abs(covered(found, between / (between + within)) - level) <= 0.03
-
-
-@pytest.mark.slow
-def test_areas_cover_the_truth():
-    rng = np.random.default_rng(12)
-    found = []
-    for _ in range(800):
-        positive = rng.random(200) < 0.25
-        score = rng.normal(size=200) + positive
-        found.append(ranking(positive, score, rng.uniform(0.5, 1.5, 200), 0.9).auc)
-    assert 0.87 <= covered(found, stats.norm.cdf(1 / np.sqrt(2))) <= 0.93

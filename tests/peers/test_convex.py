@@ -141,16 +141,6 @@ def test_the_ends_are_least_squares_and_a_constant(workers):
     assert fair.unfairness_ == 0.0
 
 
-def test_a_predictor_that_the_attributes_explain_is_still_used():
-    rng = np.random.default_rng(4)
-    group = rng.integers(0, 2, 100)
-    X = np.column_stack([group, 3.0 * group + 1.0, rng.normal(size=100)])
-    y = X @ [0.0, 1.0, 1.0] + rng.normal(size=100)
-    model = ConvexFairRegressor(1.0, sensitive=[0]).fit(X, y)
-    expected = LinearRegression().fit(X[:, 1:], y).predict(X[:, 1:])
-    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)
-
-
 def test_groups_without_a_common_outcome_leave_nothing_to_compare():
     Z = np.column_stack([np.repeat([0, 1], 10), np.linspace(0.0, 1.0, 20) ** 2])
     y = np.repeat([0.0, 1.0], 10) + 0.01 * Z[:, 1]

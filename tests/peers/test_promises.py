@@ -1,6 +1,5 @@
 """What all models we compare with promise: checks, frames, attributes, weights, paths, folds."""
 
-import copy
 import os
 import pickle
 import re
@@ -13,8 +12,6 @@ import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 import fairridge
 from fairridge import (
@@ -214,22 +211,6 @@ def test_both_ways_to_name_the_attributes_give_the_same_model(data, fitted, name
             beside.predict(X)
 
 
-@pytest.mark.parametrize("name", BLIND)
-def test_a_blind_model_does_not_need_the_attributes_again(data, fitted, name):
-    frame, wage = data
-    y, inside = response(name, wage), fitted(name)
-    X = frame[["skill", "job", "hours"]]
-    expected = outcome(inside, frame)
-    np.testing.assert_array_equal(outcome(inside, X), expected)
-    scrambled = frame.assign(sex="unheard of", region=np.nan)[list(frame)[::-1]]
-    np.testing.assert_array_equal(outcome(inside, scrambled), expected)
-    assert inside.score(X, y) == inside.score(frame, y)
-    with pytest.raises(ValueError, match="has no column 'skill'"):
-        inside.predict(frame.drop(columns="skill"))
-    with pytest.raises(ValueError, match="has column 'more'"):
-        inside.predict(frame.assign(more=1))
-
-
 @pytest.mark.parametrize("name", ["reductions", "convex", "convex of classes"])
 def test_a_blind_model_needs_other_columns_than_sensitive_ones(data, name):
     frame, wage = data
@@ -269,16 +250,6 @@ def test_bad_parameters_are_named(data, name):
             model_of(name).set_params(max_iter=0).fit(frame, y)
 
 
-@every_model
-def test_an_unseen_level_is_an_error_or_the_base(data, fitted, name):
-    frame, found = data[0], copy.copy(fitted(name))
-    other = frame.assign(job="pilot")
-    with pytest.raises(ValueError, match="'job' has the level 'pilot'"):
-        found.predict(other)
-    found.unknown = "base"
-    np.testing.assert_array_equal(outcome(found, other), outcome(found, frame.assign(job="clerk")))
-
-
 @pytest.mark.parametrize("name", OF_GROUPS)
 def test_one_group_is_a_warning_and_no_constraint(data, name):
     frame, wage = data
@@ -306,28 +277,6 @@ def test_columns_that_say_nothing_new_change_nothing(data, name, r):
     expected = model_of(name, r).fit(frame, y)
     np.testing.assert_allclose(outcome(found, more), outcome(expected, frame), rtol=1e-6, atol=1e-8)
     assert found.unfairness_ == pytest.approx(expected.unfairness_, abs=1e-8)
-
-
-@every_model
-def test_gaps_are_levels_and_columns_of_their_own(data, name):
-    frame, wage = data
-    y, place = response(name, wage), np.arange(len(wage))
-    X = frame.drop(columns="region").astype({"sex": object, "job": object, "hours": float})
-    X["sex"] = X["sex"].where(place % 9 > 0, None)
-    X["job"] = X["job"].where(place % 5 > 0, None)
-    X["hours"] = X["hours"].where(place % 7 > 0, np.nan)
-    with pytest.raises(ValueError, match=r"have missing values .*'sex'"):
-        model_of(name, 0.2, "sex").fit(X, y)
-    found = model_of(name, 0.2, "sex").set_params(missing="level").fit(X, y)
-    # A missing level is the last one: others stay the base.
-    written = X.assign(
-        sex=pd.Categorical(X["sex"].fillna("(missing)"), ["f", "m", "(missing)"]),
-        job=pd.Categorical(X["job"].fillna("(missing)"), ["clerk", "cook", "nurse", "(missing)"]),
-        hours=X["hours"].fillna(X["hours"].mean()),
-        gone=X["hours"].isna().astype(float),
-    )
-    same = model_of(name, 0.2, "sex").fit(written, y)
-    np.testing.assert_allclose(outcome(found, X), outcome(same, written), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::fairridge.exceptions.DataWarning")
@@ -392,20 +341,6 @@ def test_a_pickled_model_predicts_the_same_and_holds_no_rows(name):
     assert str(again.summary()) == str(large.summary())
     # The maps of the barycenter know the distinct predictions of each group: here 25 at most.
     assert len(pickle.dumps(large)) < len(pickle.dumps(small)) + 1500
-
-
-@every_model
-def test_it_works_in_pipelines_and_searches(data, name):
-    frame, wage = data
-    y = response(name, wage)
-    rows = np.arange(len(y))
-    fold = rows[rows % 2 == 0], rows[rows % 2 == 1]
-    pipeline = make_pipeline("passthrough", model_of(name))
-    grid = {f"{type(MODELS[name]).__name__.lower()}__unfairness": [0.3]}
-    search = GridSearchCV(pipeline, grid, cv=[fold], refit=False).fit(frame, y)
-    train, test = ((frame.iloc[part], y[part]) for part in fold)
-    by_hand = model_of(name, 0.3).fit(*train).score(*test)
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], by_hand, rtol=1e-9)
 
 
 # -------------------------------------------------------------------------------- folds
