@@ -72,15 +72,8 @@ def test_string_types_of_pandas_do_not_matter(workers, dtype):
     np.testing.assert_allclose(model.predict(frame), expected.predict(dense), rtol=1e-12)
 
 
-def _strided(Z):
-    wide = np.zeros((2 * Z.shape[0], 3 * Z.shape[1]))
-    wide[::2, ::3] = Z
-    return wide[::2, ::3]
-
-
 LAYOUTS = {
     "F": np.asfortranarray,
-    "view with steps": _strided,
     "reversed": lambda Z: np.ascontiguousarray(Z[::-1, ::-1])[::-1, ::-1],
     "unaligned": lambda Z: np.frombuffer(b"\0" + Z.tobytes(), "u1")[1:].view("f8").reshape(Z.shape),
 }
