@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival, sources
 from fairridge.estimators._training import read_training
+from fairridge.exceptions import DataWarning
 from fairridge.fairness import (
     AbsoluteDifference,
     ClassDifference,
@@ -131,3 +132,12 @@ def test_pairs_that_no_stream_can_see(people):
         patch.setattr(streamed_pairs, "MAX_COUNTED_LEVELS", 100)
         with pytest.raises(ValueError, match="more than 100 different responses"):
             FairRidgeRegressor(0.3, definition=IndividualFairness(ClassDifference())).fit(source)
+
+
+def test_constant_sensitive_columns_leave_nothing_to_compare():
+    frame = problem().assign(a=1.0, b=2.0)
+    source = sources.frame(frame, **ROLES)
+    model = FairRidgeRegressor(definition="individual")
+    with pytest.warns(DataWarning, match="are constant"):
+        model.fit(source)
+    assert model.unfairness_ == 0.0

@@ -37,7 +37,7 @@ from tools.fuzz.columns import (
     over,
     weighted_mean,
 )
-from tools.fuzz.contract import WEIGHT, has_no_model, outside
+from tools.fuzz.contract import WEIGHT, has_no_model, has_no_response, outside
 from tools.fuzz.fitting import Answer, answer, second_answer
 from tools.fuzz.limits import limited
 from tools.fuzz.other_bounds import other_bound
@@ -266,7 +266,13 @@ def _wrong_separation(
     near = np.ptp(fair.eta(columns) - _offsets(columns, fair.eta(columns))) <= FAR
     rounded = np.round(y, 6) if family == "quasi-binomial" else y
     heavy = w > WEIGHT * w.max()  # the ridge of separated models outweighs lighter rows
-    if said and near and not is_separated(family, np.hstack([S, U])[heavy], rounded[heavy]):
+    decided = has_no_response(family, y[heavy])  # by the lighter rows
+    if (
+        said
+        and near
+        and not decided
+        and not is_separated(family, np.hstack([S, U])[heavy], rounded[heavy])
+    ):
         yield "warns of separation, but the deviance has a minimum"
     held = problem.predictor_penalty > 0.0 or (problem.has_other_bound and first.model.lambda_ > 0)
     if held or problem.model != "ridge" or any(_is_of_separation(x) for _, x in first.warnings):
@@ -399,9 +405,10 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
         several = name == "path" or (_fits_any_rows(columns) and name != "scaled")
         if problem.bounds_means and several:
             # Bounds on means have several minima (docs/algorithms.md): each is judged by itself.
-            small = _small(other, columns)
-            for violation in _wrong_other_bound(problem, other, columns, small):
-                yield f"{name}: {violation}"
+            # A path warns of separation at any of its bounds.
+            ridges = {_small(other, columns), _small(first, columns)}
+            judged = [list(_wrong_other_bound(problem, other, columns, x)) for x in ridges]
+            yield from (f"{name}: {violation}" for violation in min(judged, key=len))
             continue
         agree = AGREE + 1e3 * columns.digits + _coarse(problem)
         null = columns.likelihood.deviance(columns.null)[0]

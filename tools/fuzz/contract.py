@@ -24,6 +24,8 @@ COUNTS = ("poisson", "quasi-poisson", "negative-binomial")
 
 def outside(problem: Problem) -> str:
     """Return which limit of the contract the data exceed, or "" if they are inside it."""
+    if not _kept(problem).any():
+        return ""
     limits = {
         "units": _mixes_units(problem),
         "response": _hardly_varies(problem),
