@@ -89,11 +89,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import models and modules when they are first used.
-
-    They bring SciPy and scikit-learn, which take a second to import: the
-    command line must already be able to answer, or to be interrupted.
-    """
+    """Import models and modules when they are first used."""
+    # They bring SciPy and scikit-learn, which take a second to import: the command line must
+    # already be able to answer, or to be interrupted.
     if name in __all__:
         home = _HOMES.get(name, "peers")
         value = getattr(import_module(f"{__name__}.{home}"), name)

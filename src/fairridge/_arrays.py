@@ -58,19 +58,9 @@ class DeviceConstants:
 
 
 def placed(what: Any, put: Callable[[Any], Any], known: dict[int, Any] | None = None) -> Any:
-    """Return constants with all arrays of numbers elsewhere; what was one object stays one.
-
-    Properties that are computed once are computed before. Integers stay: they are places.
-
-    Parameters
-    ----------
-    what : object
-        Arrays, or a `DeviceConstants` dataclass, tuple or partial function of such; others stay.
-    put : callable
-        Moves one array.
-    known : dict, optional
-        What was moved already, by identity.
-    """
+    """Return constants with all arrays of numbers elsewhere; what was one object stays one."""
+    # Properties that are computed once are computed before. Integers stay: they are places.
+    # `known` has what was moved already, by identity.
     known = {} if known is None else known
     if id(what) in known:
         return known[id(what)]

@@ -11,10 +11,9 @@ DELAY = 2.0
 
 
 class Progress:
-    """Count steps, shown with tqdm where asked for.
+    """Count steps, shown with tqdm where asked for."""
 
-    With `shown=None` there is a bar on terminals after a moment, if tqdm is installed.
-    """
+    # With `shown=None` there is a bar on terminals after a moment, if tqdm is installed.
 
     def __init__(self, total: int | None, shown: bool | None, unit: str = "fold") -> None:
         self._bar: Any = None

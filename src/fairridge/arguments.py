@@ -64,11 +64,9 @@ def largest_bound(unfairness: Any) -> Any:
 
 
 def with_largest(unfairness: Any, r: float) -> Any:
-    """Return a bound of r; or bounds of attributes of which r is the largest.
-
-    These keep their proportions, and attributes without a bound stay without: r = 1 bounds
-    nothing.
-    """
+    """Return a bound of r; or bounds of attributes of which r is the largest."""
+    # These keep their proportions, and attributes without a bound stay without: r = 1 bounds
+    # nothing.
     if not isinstance(unfairness, Mapping):
         return float(r)
     largest = largest_bound(unfairness)

@@ -17,18 +17,10 @@ class Html(str):
 
 
 def element(name: str, /, *children: Any, **attributes: Any) -> Html:
-    """Make one element.
-
-    Parameters
-    ----------
-    name : str
-        Tag name.
-    *children : str, Html, number, None or iterable of these
-        Text is escaped, HTML is not, None is nothing.
-    **attributes
-        ``class_`` is class, ``data_view`` is data-view; None and False are
-        left out, True is an attribute without a value.
-    """
+    """Make one element."""
+    # Children that are text are escaped, HTML is not, None is nothing. ``class_`` is class,
+    # ``data_view`` is data-view; attributes that are None or False are left out, and True has no
+    # value.
     parts = [f"<{name}"]
     for key, value in attributes.items():
         if value is None or value is False:

@@ -23,18 +23,11 @@ NAMELESS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def writing(path: Name) -> Iterator[BinaryIO]:
-    """Open a file to write; it appears under its name when the block has ended without an error.
-
-    The content goes to a hidden file in the same folder, which then replaces
-    the old file and takes over its permissions. If anything fails, the old
-    file is untouched. A symbolic link stays, and the file that it names is
-    replaced. Devices, pipes and standard output are written to as streams.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    """
+    """Open a file to write; it appears under its name when the block has ended without an error."""
+    # The content goes to a hidden file in the same folder, which then replaces the old file and
+    # takes over its permissions. If anything fails, the old file is untouched. A symbolic link
+    # stays, and the file that it names is replaced. Devices, pipes and standard output are written
+    # to as streams.
     path = os.fspath(path)
     try:
         with _as_stream(path) or _as_replacement(path) as file:
@@ -47,19 +40,10 @@ def writing(path: Name) -> Iterator[BinaryIO]:
 
 @contextmanager
 def updating(path: Name, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Keep a file that is read, changed and written to one process at a time; others wait.
-
-    What is locked is a hidden file beside it, because the file itself is
-    replaced when it is written. The system releases the lock of a process that
-    ends, however it ends.
-
-    Parameters
-    ----------
-    path : str or path
-        The file; it need not exist.
-    waiting : callable
-        Called once if another process has the file.
-    """
+    """Keep a file that is read, changed and written to one process at a time; others wait."""
+    # What is locked is a hidden file beside it, because the file itself is replaced when it is
+    # written. The system releases the lock of a process that ends, however it ends.
+    # `waiting` is called once if another process has the file.
     if os.path.exists(path) and not os.path.isfile(path):  # a device keeps nothing
         yield
         return
@@ -124,15 +108,7 @@ def _is_at(descriptor: int, path: str) -> bool:
 
 
 def refuse_inputs(path: Name, inputs: Iterable[Name]) -> None:
-    """Raise if a file to write is one of the files to read, under whatever name.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to write; it need not exist.
-    inputs : iterable of str or path
-        The files to read.
-    """
+    """Raise if a file to write is one of the files to read, under whatever name."""
     for name in inputs:
         # A pipe or a terminal, as in /dev/stdin and /dev/stdout, has nothing to lose.
         if is_same_file(path, name) and (os.path.isfile(name) or os.path.isdir(name)):

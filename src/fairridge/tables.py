@@ -42,10 +42,8 @@ def number(value: float, digits: int = 4, places: int = 0) -> str:
 
 
 def numbers(values: Iterable[float], digits: int = 4, scale: float = 0.0) -> list[str]:
-    """Write numbers that are compared: their differences can be seen, and rounding is 0.
-
-    Rounding is relative to the largest of them, or to their scale, such as 1 of shares.
-    """
+    """Write numbers that are compared: their differences can be seen, and rounding is 0."""
+    # Rounding is relative to the largest of them, or to their scale, such as 1 of shares.
     values = list(values)
     places = decimals(values)
     rounding = ROUNDING * max(scale, *(abs(value) for value in values if math.isfinite(value)), 0.0)

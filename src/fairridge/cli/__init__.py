@@ -16,11 +16,9 @@ MISSING = "fairridge: the command line needs {}: pip install 'fairridge[cli]'\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, and return its exit code.
-
-    0: done. 2: bad usage or bad input, reported in one line. 3: done, and the
-    answer is no (`choose`). 130: interrupted, as in shells (128 + SIGINT). 1: anything else.
-    """
+    """Run one command, and return its exit code."""
+    # 0: done. 2: bad usage or bad input, reported in one line. 3: done, and the answer is no
+    # (`choose`). 130: interrupted, as in shells (128 + SIGINT). 1: anything else.
     # A stream that is closed gets no output.
     sys.stdout = sys.stdout or io.StringIO()
     sys.stderr = sys.stderr or io.StringIO()

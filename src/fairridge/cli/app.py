@@ -34,10 +34,8 @@ HELP = "Regression models that are fair to a degree you choose."
 
 
 def application(wanted: str) -> typer.Typer:
-    """Return the commands; only the wanted one has options.
-
-    Options are made from parameters of the library, which takes its time to be imported.
-    """
+    """Return the commands; only the wanted one has options."""
+    # Options are made from parameters of the library, which takes its time to be imported.
     app = typer.Typer(
         name="fairridge",
         pretty_exceptions_enable=False,
@@ -65,10 +63,8 @@ def _wanted(arguments: list[str]) -> str:
 
 
 def as_command(command: Callable[..., Result | None]) -> Callable[..., int]:
-    """Let a command take records of options, and its users the options themselves.
-
-    A command that returns a `Result` also gets the option --json.
-    """
+    """Let a command take records of options, and its users the options themselves."""
+    # A command that returns a `Result` also gets the option --json.
     hints = get_type_hints(command, include_extras=True)
     has_result = hints.pop("return") is Result
     groups = {name: found for name, hint in hints.items() if (found := options_of(hint))}

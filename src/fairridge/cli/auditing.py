@@ -218,10 +218,8 @@ def _kind(model: Any) -> Settings:
 
 
 def _exposure(model: Any, source: Source, given: dict[str, str | None]) -> Any:
-    """Return exposures, if offsets or exposures make rates of predictions; None if not.
-
-    Raises if the model was fitted with an offset or an exposure that is not named.
-    """
+    """Return exposures, if offsets or exposures make rates of predictions; None if not."""
+    # Raises if the model was fitted with an offset or an exposure that is not named.
     from fairridge.data import exposure_of, joined_offsets, read_offset, require_offsets
 
     named = dict.fromkeys(given) | columns_beside(model, source, given)

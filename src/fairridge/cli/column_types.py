@@ -117,11 +117,9 @@ def coded(column: Any) -> Any:
 def typed(
     table: Any, names: Sequence[str], kinds: Kinds, *, dates: bool = True, csv: bool = False
 ) -> Typed:
-    """Read columns as what they hold: text is a number or a date if every value is.
-
-    `dates` says whether undeclared columns can be dates, and `csv` whether the table comes
-    from text, where numbers are written in some way.
-    """
+    """Read columns as what they hold: text is a number or a date if every value is."""
+    # `dates` says whether undeclared columns can be dates, and `csv` whether the table comes from
+    # text, where numbers are written in some way.
     notes, styles = [], []
     for name in names:
         whether = dates or name in kinds.date

@@ -12,10 +12,8 @@ from fairridge.cli.parameters import Parameters
 
 
 def option(metavar: str, text: str, *names: str, panel: str | None = None, **more: Any) -> Any:
-    """Make an option; a parameter's own name is that of its option unless others are given.
-
-    A flag has no values, and "" in their place.
-    """
+    """Make an option; a parameter's own name is that of its option unless others are given."""
+    # A flag has no values, and "" in their place.
     return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=panel, **more)
 
 

@@ -44,10 +44,8 @@ def check_place(path: str | None, *inputs: str | None) -> None:
 
 
 def write(table: Any, path: str, *, safe: bool = False) -> None:
-    """Write a table: Parquet if the name ends like that, else CSV with all digits.
-
-    A `safe` CSV file has no text that spreadsheets read as a formula.
-    """
+    """Write a table: Parquet if the name ends like that, else CSV with all digits."""
+    # A `safe` CSV file has no text that spreadsheets read as a formula.
     import pyarrow.csv
     import pyarrow.parquet as pq
 
@@ -61,10 +59,8 @@ def write(table: Any, path: str, *, safe: bool = False) -> None:
 def write_rows(
     table: Any, columns: Mapping[str, Any], path: str | None, what: str, *, safe: bool
 ) -> None:
-    """Write rows and columns beside them to a file, or as CSV to the screen.
-
-    A name that is taken gets an underscore; `what` are the columns in words.
-    """
+    """Write rows and columns beside them to a file, or as CSV to the screen."""
+    # A name that is taken gets an underscore; `what` are the columns in words.
     import pyarrow
     import pyarrow.csv
 
@@ -89,10 +85,8 @@ def arrow(frame: Any) -> Any:
 
 
 def _quoted(table: Any) -> Any:
-    """Put an apostrophe before names and text that a spreadsheet would execute, as OWASP advises.
-
-    Numbers are left alone: a minus sign is part of them.
-    """
+    """Put an apostrophe before text that a spreadsheet would execute, as OWASP advises."""
+    # Names of columns are text, too. Numbers are left alone: a minus sign is part of them.
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as types

@@ -151,11 +151,9 @@ def _scored_where_possible(
 
 
 def _find_bad_rows(model: Any, table: Any, offsets: dict[str, str]) -> tuple[Any, list[str]]:
-    """Say of every row why it cannot be predicted; nothing of those that can.
-
-    In the table that is returned, text in columns that held numbers at fit is read as numbers,
-    and missing where it is none. `offsets` names the columns of the offset and the exposure.
-    """
+    """Say of every row why it cannot be predicted; nothing of those that can."""
+    # In the table that is returned, text in columns that held numbers at fit is read as numbers,
+    # and missing where it is none. `offsets` names the columns of the offset and the exposure.
     import numpy as np
 
     from fairridge.data import as_table

@@ -80,11 +80,9 @@ def read_training(
 
 
 def _require_plain(first: Source, used: Sequence[str], kinds: Kinds) -> None:
-    """Raise for columns that would be read as something else if the rows were in memory.
-
-    Text that means numbers or dates in the first rows may mean that in all of them, and then
-    the same file would give two models.
-    """
+    """Raise for columns that would be read as something else if the rows were in memory."""
+    # Text that means numbers or dates in the first rows may mean that in all of them, and then the
+    # same file would give two models.
     for name in used:
         column = first.table.column(name)
         if name in kinds.categorical and not is_text(column.type):

@@ -127,11 +127,9 @@ def read_data(
     separator: str | None = None,
     known: Kinds = NOTHING,
 ) -> Data:
-    """Read a table, and give its columns their roles.
-
-    `settings` are those of the model; `known` says how columns were written that a model
-    was fitted to.
-    """
+    """Read a table, and give its columns their roles."""
+    # `settings` are those of the model; `known` says how columns were written that a model was
+    # fitted to.
     said = kinds_of(columns)
     kinds = said.like(known)
     source = read(name, separator, kinds.as_text)

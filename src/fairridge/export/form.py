@@ -56,10 +56,8 @@ class InputColumn:
 
     @cached_property
     def level_values(self) -> dict[Any, Floats]:
-        """What each level adds to η, the base level included.
-
-        Levels that were merged into "(other)" are not among them, nor is it itself.
-        """
+        """What each level adds to η, the base level included."""
+        # Levels that were merged into "(other)" are not among them, nor is it itself.
         if self.levels is None:
             return {}
         values = np.insert(self.coefficients, self.levels.base, 0.0, axis=1).T
@@ -191,10 +189,8 @@ class LinearForm:
         return dense_columns((*pieces[0], *pieces[1]), self.design.encoded_names)
 
     def contributions(self, X: Table, S: Table | None, reference: Floats | None = None) -> Floats:
-        """Split η of rows, less η at the training means or another reference, over the columns.
-
-        They are of shape (m, n, columns), in the order of `columns`.
-        """
+        """Split η of rows, less η at the training means or another reference, over the columns."""
+        # They are of shape (m, n, columns), in the order of `columns`.
         Z = self.encoded(X, S) - (self.center if reference is None else reference)
         return np.stack(
             [
@@ -253,22 +249,11 @@ def predicting_form(model: Any, purpose: str) -> LinearForm:
 
 
 def linear_form(model: Any, purpose: str, *, predicts: bool = False) -> LinearForm:
-    """Return the linear form of a fitted model: all that functions on models see of it.
-
-    The linear models of this library describe themselves by the property
-    `_description`, which is a `LinearForm`. Beside it, functions only read
-    public attributes.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model without feature maps.
-    purpose : str
-        The function that needs it, for messages.
-    predicts : bool, default=False
-        Whether nothing but predictions matters: then S may be mapped if predictions do not
-        need it.
-    """
+    """Return the linear form of a fitted model: all that functions on models see of it."""
+    # The linear models of this library describe themselves by the property `_description`, which is
+    # a `LinearForm`. Beside it, functions only read public attributes.
+    # `purpose` is the function that needs it, for messages. If nothing but predictions matters, S
+    # may be mapped if they do not need it.
     if not hasattr(type(model), "_description"):
         advice = ""
         if hasattr(model, "layer_inputs"):

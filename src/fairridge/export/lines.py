@@ -39,10 +39,9 @@ class Band:
 
 @dataclass(frozen=True)
 class Line:
-    """What a level, a band or one unit of a number adds to η, and to which rows.
+    """What a level, a band or one unit of a number adds to η, and to which rows."""
 
-    Weights are by place: 0 is the intercept, and k the k-th encoded column, from 1.
-    """
+    # Weights are by place: 0 is the intercept, and k the k-th encoded column, from 1.
 
     attribute: str
     role: str
@@ -63,11 +62,9 @@ def weighted(weights: Mapping[int, float], values: Any) -> Any:
 
 
 def lines_of(form: LinearForm, bands: Mapping[str, Sequence[Band]] | None = None) -> list[Line]:
-    """Return the lines of a model, the base first: η of a row at all references.
-
-    A number's reference is its training mean or, with bands, the number that stands for
-    the band of that mean; other bands add their distance from it.
-    """
+    """Return the lines of a model, the base first: η of a row at all references."""
+    # A number's reference is its training mean or, with bands, the number that stands for the band
+    # of that mean; other bands add their distance from it.
     base = {0: 1.0}
     lines = [Line("(base)", "", "", NAN, base, {0: 1.0})]
     for column in form.columns:

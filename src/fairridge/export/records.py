@@ -48,12 +48,10 @@ class ModelFacts:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Lengths of axes by letter.
-
-        q sensitive and p predictor columns, k = q + p, m classes, o rows and c columns of
-        `coef_`. Other letters mean the length of the first axis that carries them. A model
-        with one linear predictor has no axis m, and no axis o unless it is a classifier.
-        """
+        """Lengths of axes by letter."""
+        # q sensitive and p predictor columns, k = q + p, m classes, o rows and c columns of
+        # `coef_`. Other letters mean the length of the first axis that carries them. A model with
+        # one linear predictor has no axis m, and no axis o unless it is a classifier.
         q, p = len(self.design.sensitive.names), len(self.design.predictors.names)
         sizes = {"q": q, "p": p, "k": q + p, "c": len(self.model._fitted.reads.encoded_names)}
         family = getattr(self.model, "family_", None)

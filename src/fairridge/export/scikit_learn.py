@@ -130,10 +130,8 @@ def _regressor(form: LinearForm, width: int) -> Any:
 
 
 def _behind_encoder(form: LinearForm) -> Any:
-    """Return the model behind an encoder with one 0/1 column per level.
-
-    A level adds what it differs from an unseen one, which is all zeros.
-    """
+    """Return the model behind an encoder with one 0/1 column per level."""
+    # A level adds what it differs from an unseen one, which is all zeros.
     intercept, blocks, steps = np.array(form.intercept), [], []
     for place, column in enumerate(form.inputs):
         where = [place if form.names is None else column.name]

@@ -19,26 +19,15 @@ from fairridge.tables import Table, Tabular
 
 @dataclass(frozen=True)
 class ScorecardLine:
-    """Points of one level, or of one unit of a number.
+    """Points of one level, or of one unit of a number."""
 
-    Attributes
-    ----------
-    attribute, role : str
-        The column, and whether it is "sensitive" or a "predictor".
-    level : str
-        The level; "" for numbers.
-    points : float
-        Points of the level relative to the base level; for numbers, per unit
-        above `reference`.
-    reference : float
-        Training mean of a number; NaN for levels.
-    """
-
+    # The column, and whether it is "sensitive" or a "predictor".
     attribute: str
     role: str
-    level: str
+    level: str  # the level; "" for numbers
+    # Points of the level relative to the base level; for numbers, per unit above `reference`.
     points: float
-    reference: float
+    reference: float  # training mean of a number; NaN for levels
 
 
 @dataclass(frozen=True, repr=False)

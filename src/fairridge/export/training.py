@@ -14,10 +14,9 @@ from fairridge.data import Design, Encoding, MappedEncoding
 
 @dataclass(frozen=True)
 class ControlledColumns:
-    """S and the predictors that are no controls, less what controls explain of them.
+    """S and the predictors that are no controls, less what controls explain of them."""
 
-    With tildes for these residuals, η = c + Cζ + S̃α + Ũβ and Ũ = X̃ − S̃B.
-    """
+    # With tildes for these residuals, η = c + Cζ + S̃α + Ũβ and Ũ = X̃ − S̃B.
 
     others: tuple[int, ...]  # positions of these predictors in X
     alpha: Floats  # of shape (m, q)
@@ -55,15 +54,12 @@ class TrainingColumns:
 
 
 def fingerprint(training: TrainingColumns, design: Design, n_rows: int) -> str:
-    """Return a SHA-256 digest of the training data, in hexadecimal.
-
-    It covers names and levels, number of rows, sum of weights, means, standard
-    deviations, and correlations of every column with the sensitive attributes
-    and the response: what a fit leaves behind, so that no row is read again.
-    They are rounded to 6 decimals (deviations to 9 digits), so that another
-    machine, another number of threads or another order of the rows gives the
-    same digest.
-    """
+    """Return a SHA-256 digest of the training data, in hexadecimal."""
+    # It covers names and levels, number of rows, sum of weights, means, standard deviations, and
+    # correlations of every column with the sensitive attributes and the response: what a fit leaves
+    # behind, so that no row is read again. They are rounded to 6 decimals (deviations to 9 digits),
+    # so that another machine, another number of threads or another order of the rows gives the same
+    # digest.
     deviation, q, k = training.deviation, len(training.B), len(training.with_response)
     unit = np.where(deviation > 0.0, deviation, 1.0)
     with_S = np.hstack([training.covariance, training.covariance @ training.B])

@@ -14,75 +14,37 @@ INFLATION_REMARK = 10.0
 
 @dataclass(frozen=True)
 class CoefficientRow:
-    """One line of the coefficient table.
+    """One line of the coefficient table."""
 
-    Attributes
-    ----------
-    term : str
-        Encoded column name.
-    role : str
-        "sensitive" or "predictor"; "" for the intercept.
-    coefficient : float
-        α or β, original scale.
-    raw : float
-        Coefficient in the raw columns; the two may differ.
-    explained : float
-        Share of the predictor's variance that S explains; NaN elsewhere.
-    inflation : float
-        Variance inflation factor of a predictor, 1/(1 − R²) on S and the other predictors; NaN
-        elsewhere.
-    """
-
-    term: str
-    role: str
-    coefficient: float
-    raw: float
-    explained: float
+    term: str  # encoded column name
+    role: str  # "sensitive" or "predictor"; "" for the intercept
+    coefficient: float  # α or β, original scale
+    raw: float  # coefficient in the raw columns; the two may differ
+    explained: float  # share of the predictor's variance that S explains; NaN elsewhere
+    # Variance inflation factor of a predictor, 1/(1 − R²) on S and the other predictors; NaN
+    # elsewhere.
     inflation: float = float("nan")
 
 
 @dataclass(frozen=True)
 class Reached:
-    """What a model reached.
+    """What a model reached."""
 
-    Attributes
-    ----------
-    what : str
-        What was measured in the training rows, in words.
-    limit : str
-        Its bound; "" if it has none.
-    value : str
-        What was reached.
-    """
-
-    what: str
-    limit: str
-    value: str
+    what: str  # what was measured in the training rows, in words
+    limit: str  # its bound; "" if it has none
+    value: str  # what was reached
 
 
 @dataclass(frozen=True, repr=False)
 class Summary(Tabular):
-    """What a model is and how fair it is; print it, or take the table with `to_frame`.
+    """What a model is and how fair it is; print it, or take the table with `to_frame`."""
 
-    Attributes
-    ----------
-    title : str
-        The model's name, and what it models.
-    facts : tuple of (str, str)
-        Label and value of every detail, in reading order; empty without details.
-    coefficients : tuple of CoefficientRow
-        The table.
-    notes : tuple of str
-        Remarks below the table.
-    backend : object
-        The frame library of the input.
-    """
-
-    title: str
+    title: str  # the model's name, and what it models
+    # Label and value of every detail, in reading order; empty without details.
     facts: tuple[tuple[str, str], ...]
-    coefficients: tuple[CoefficientRow, ...]
-    notes: tuple[str, ...]
-    backend: Any = None
+    coefficients: tuple[CoefficientRow, ...]  # the table
+    notes: tuple[str, ...]  # remarks below the table
+    backend: Any = None  # the frame library of the input
     fairness: tuple[Reached, ...] = ()
     fit: tuple[Reached, ...] = ()
 
@@ -124,17 +86,10 @@ class Summary(Tabular):
 
 @dataclass(frozen=True, repr=False)
 class GroupSummary(Summary):
-    """What a model does to each group; print it, or take the table with `to_frame`.
+    """What a model does to each group; print it, or take the table with `to_frame`."""
 
-    Attributes
-    ----------
-    groups : tuple of str
-        Labels of the groups.
-    columns : dict of str to sequence of float
-        One value per group for every measure.
-    """
-
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()  # labels of the groups
+    # One value per group for every measure.
     columns: dict[str, Sequence[float]] = field(default_factory=dict)
 
     def _columns(self) -> dict[str, Column]:

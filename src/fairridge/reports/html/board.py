@@ -20,13 +20,7 @@ def view_of(sample: Sample) -> str:
 
 
 class Board:
-    """Collects texts by bound, and by view if they depend on it.
-
-    Parameters
-    ----------
-    contents : Audited
-        What the report shows.
-    """
+    """Collects texts by bound, and by view if they depend on it."""
 
     def __init__(self, contents: Audited) -> None:
         self.contents = contents

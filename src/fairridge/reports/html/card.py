@@ -18,11 +18,9 @@ USE = (
 
 
 def card(contents: ReportContents) -> str:
-    """Return the model card of a report.
-
-    The sections are those of Mitchell et al. (2019), "Model Cards for Model
-    Reporting", as far as they can be computed; intended use is left to the owners.
-    """
+    """Return the model card of a report."""
+    # The sections are those of Mitchell et al. (2019), "Model Cards for Model Reporting", as far as
+    # they can be computed; intended use is left to the owners.
     subject, places = contents.subject, ("training", "held out", "training, no bound")
     accuracy = [_values(contents, curve) for curve in contents.accuracy]
     shares = [contents.dependence, *contents.yardstick.values()]

@@ -116,24 +116,16 @@ class AuditReport(Report):
 
 @dataclass(frozen=True, repr=False)
 class NewRowsReport(Report):
-    """A report on new rows.
+    """A report on new rows."""
 
-    Attributes
-    ----------
-    contents : NewRowsContents
-        What it shows.
-    """
-
-    contents: NewRowsContents
+    contents: NewRowsContents  # what it shows
 
 
 def render(contents: ReportContents | NewRowsContents) -> str:
-    """Return the page.
-
-    The same contents give the same text: there is no date in it unless the
-    contents have one. Nothing is loaded from anywhere, and a content security
-    policy lets no other script run than the page's own.
-    """
+    """Return the page."""
+    # The same contents give the same text: there is no date in it unless the contents have one.
+    # Nothing is loaded from anywhere, and a content security policy lets no other script run than
+    # the page's own.
     if isinstance(contents, ReportContents):
         return _audit_page(contents)
     bounded = bool(contents.subject.definition)

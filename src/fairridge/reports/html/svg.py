@@ -25,15 +25,9 @@ LEFT, RIGHT, TOP, BOTTOM = 70.0, 30.0, 14.0, 42.0
 
 
 class PathScale:
-    """Where bounds stand on the horizontal axis, the same in all charts of a width.
+    """Where bounds stand on the horizontal axis, the same in all charts of a width."""
 
-    Parameters
-    ----------
-    bounds : ndarray of shape (m,)
-        Increasing; the last one bounds nothing.
-    width : float
-        Of the drawing.
-    """
+    # Bounds increase, and the last one bounds nothing.
 
     def __init__(self, bounds: Floats, width: float = 560.0) -> None:
         self.width, self.room = width, width - LEFT - RIGHT
@@ -94,11 +88,9 @@ def chart(
     whisker: Whisker | None = None,
     first_view: str | None = None,
 ) -> Html:
-    """Draw lines over the bounds, the first ones on top, with a cursor that the slider moves.
-
-    `include` are values that the vertical axis shows in any case, and `first_view` is the view
-    that is shown at first.
-    """
+    """Draw lines over the bounds, the first ones on top, with a cursor that the slider moves."""
+    # `include` are values that the vertical axis shows in any case, and `first_view` is the view
+    # that is shown at first.
     scale, chosen = PathScale(contents.unfairness, width), contents.chosen
     ends = [*include] if whisker is None else [*include, whisker.high]
     drawn = [v for line in lines for v in (line.values, line.low, line.high) if v is not None]

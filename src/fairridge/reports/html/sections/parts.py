@@ -50,11 +50,9 @@ def table(
     style: str = "",
     first_term: int | None = None,
 ) -> Html:
-    """Make a table of columns by heading, the first of which names the rows.
-
-    Columns without any value are left out. `first_term` is what the script calls the first row,
-    if it looks for rows.
-    """
+    """Make a table of columns by heading, the first of which names the rows."""
+    # Columns without any value are left out. `first_term` is what the script calls the first row,
+    # if it looks for rows.
     shown = {
         head: [cell if isinstance(cell, Cell) else Cell(cell) for cell in cells]
         for head, cells in columns.items()

@@ -113,10 +113,8 @@ def _refitted(contents: ReportContents, k: int, here: bool) -> str:
 
 
 def sentences(contents: ReportContents) -> list[str]:
-    """Say what was asked, what came out, what it cost, and what is left.
-
-    Readers lose their way in figures: a paragraph has three of them at most.
-    """
+    """Say what was asked, what came out, what it cost, and what is left."""
+    # Readers lose their way in figures: a paragraph has three of them at most.
     one_outcome, free = not contents.main.outcome, contents.main.audits[contents.free]
     audit = contents.main.audits[contents.chosen]
     compared = one_outcome and contents.chosen != contents.free
