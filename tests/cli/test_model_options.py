@@ -104,7 +104,7 @@ def test_a_saved_model_has_its_own_options(run, rows):
         (("-r", "half"), "--unfairness half must be a number, such as 0.05, or names and numbers"),
         (("-r", "sex=0.1,sex=0.2", "--definition", "mean-parity"), "names 'sex' twice"),
         (("-r", "age=0.1", "--definition", "mean-parity"), "'age', which is not a sensitive"),
-        (("--predictor-penalty", "gcv"), "--predictor-penalty gcv must be cv or a number"),
+        (("--predictor-penalty", "gcv"), "gcv must be cv or a number, such as 0.05: Ridge"),
         (("--class-weight", "yes"), "--class-weight yes must be balanced or names and numbers"),
         (("--class-weight", "maybe=2"), "'maybe', which is not a class of y: 'no', 'yes'"),
     ],

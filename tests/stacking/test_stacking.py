@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
@@ -323,6 +324,20 @@ def test_interactions_and_several_learners_are_predictors(hired):
     product = (X["sex"] == "m") * inputs["score of tree"]
     np.testing.assert_allclose(inputs["sex[m] × score of tree"], product)
     assert model.unfairness_ == pytest.approx(0.02, abs=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"blind": True}, {"interactions": True, "cv": 2}])
+@pytest.mark.parametrize("kind", ["frame", "array", "polars", "apart"])
+def test_layer_predicts_from_scores_as_from_frames(kind, options, hired):
+    X, y = hired
+    X = X[["skill", "age", "sex"]].assign(sex=(X["sex"] == "m").astype(float))
+    made = {"array": pd.DataFrame.to_numpy, "polars": pl.from_pandas}.get(kind, lambda rows: rows)
+    given = {"sensitive_features": made(X[["sex"]])} if kind == "apart" else {}
+    rows = made(X.drop(columns="sex") if given else X)
+    chosen = {"sensitive": None if given else [2]}
+    model = FairStackingClassifier(TREE, random_state=0, **chosen, **options).fit(rows, y, **given)
+    wanted = model.layer_.predict_proba(**model.layer_inputs(rows, **given))
+    np.testing.assert_allclose(model.predict_proba(rows, **given), wanted, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -167,7 +167,7 @@ class Setting:
 
     def _refusal(self, text: str) -> BadInputError:
         forms = " or ".join(MEANT.get(form, form) for form in self.metavar.split("|"))
-        return BadInputError(f"{self.flag} {text} must be {forms}: {self.text}")
+        return BadInputError(f"{self.flag} {text} must be {forms.removesuffix(',')}: {self.text}")
 
 
 @dataclass(frozen=True)

@@ -371,7 +371,7 @@ class FairStacking(BaseEstimator):
         shift = self.layer_._shift(None, exposure)
         inputs = read_inputs(X, sensitive_features, None, shift)
         if not check_flag("out_of_fold", out_of_fold):
-            return self._read_new(inputs, with_sensitive=True)
+            return self._read_new(inputs, with_sensitive=True, frames=True)
         table, S = inputs.table, inputs.attributes
         if self.layer_rows_ is None:
             raise ValueError(
@@ -388,23 +388,26 @@ class FairStacking(BaseEstimator):
         given = self._features.layer_inputs(rows, self.scores_, self._mapped)
         return given | _exposure_of(inputs.offset, self.layer_rows_)
 
-    def _read_new(self, inputs: Inputs, *, with_sensitive: bool) -> dict[str, Any]:
+    def _read_new(self, inputs: Inputs, *, with_sensitive: bool, frames: bool) -> dict[str, Any]:
         """Score new rows."""
         features = self._features
         rows = features.columns.read(
             inputs.table, inputs.attributes, self.unknown, with_sensitive=with_sensitive
         )
-        given = features.layer_inputs(rows, features.scores(rows), features.mapped(rows))
+        make = features.layer_inputs if frames else features.layer_tables
+        given = make(rows, features.scores(rows), features.mapped(rows))
         return given | _exposure_of(inputs.offset, slice(None))
 
-    def _predicting(self, X: Any, sensitive_features: Any, exposure: Any) -> dict[str, Any]:
+    def _predicting(
+        self, X: Any, sensitive_features: Any, exposure: Any, *, frames: bool = False
+    ) -> dict[str, Any]:
         """Return the arguments of the layer's `predict`, and bring `unknown` up to date."""
         check_is_fitted(self)
         self.layer_.unknown = self.unknown
         blind = self._features.columns.blind
         shift = self.layer_._shift(None, exposure)
         inputs = read_inputs(X, sensitive_features, None, shift)
-        return self._read_new(inputs, with_sensitive=not blind)
+        return self._read_new(inputs, with_sensitive=not blind, frames=frames)
 
     def predict(
         self,
@@ -445,7 +448,7 @@ class FairStacking(BaseEstimator):
         exposure: VectorLike | None = None,
     ) -> float:
         """Return accuracy for classes, R² for gaussian models and D² for others."""
-        inputs = self._predicting(X, sensitive_features, exposure)
+        inputs = self._predicting(X, sensitive_features, exposure, frames=True)
         return float(self.layer_.score(**inputs, y=y, sample_weight=sample_weight))
 
     def summary(self, *, details: bool = False) -> Summary:

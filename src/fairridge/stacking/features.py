@@ -14,7 +14,7 @@ s = E[S | y = c], so that these expectations take the place of m.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,7 +43,7 @@ class LayerRows:
     """Some rows, as learners and layer read them."""
 
     seen: Table  # what learners see
-    others: Table  # X without S
+    given: Table  # X; without S for blind models
     attributes: Table | None  # S; None if a blind model does without
     encoded: Floats | None  # S as numbers, of shape (n, q)
 
@@ -52,7 +52,7 @@ class LayerRows:
         S, Z = self.attributes, self.encoded
         return LayerRows(
             self.seen.take(rows),
-            self.others.take(rows),
+            self.given.take(rows),
             None if S is None else S.take(rows),
             None if Z is None else Z[rows],
         )
@@ -123,19 +123,22 @@ class LayerColumns:
 
         Blind models need no S to predict; `with_sensitive` then tells whether it is read.
         """
-        full, others, attributes = self._split(X, S)
+        given, attributes = self._split(X, S)
         if attributes is None or not with_sensitive:
-            return LayerRows(others, others, None, None)
+            return LayerRows(given, given, None, None)
         pieces, _ = self.design.encode(attributes, None, unknown, estimator_name=self.owner)
         encoded = dense_columns(pieces, self.attribute_names)
-        if self.blind:
-            return LayerRows(others, others, attributes, encoded)
-        seen = full if self.sensitive else _beside(full, self.learner_names, encoded)
-        return LayerRows(seen, others, attributes, encoded)
+        beside = not self.blind and not self.sensitive
+        seen = _beside(given, self.learner_names, encoded) if beside else given
+        return LayerRows(seen, given, attributes, encoded)
 
-    def _split(self, X: Table, S: Table | None) -> tuple[Table, Table, Table | None]:
-        """Return the columns of the fit, those that are not S, and S."""
-        rest = [k for k in range(self.n_columns) if k not in self.sensitive]
+    @property
+    def rest(self) -> list[int]:
+        """Positions of the columns of X that are not S."""
+        return [k for k in range(self.n_columns) if k not in self.sensitive]
+
+    def _split(self, X: Table, S: Table | None) -> tuple[Table, Table | None]:
+        """Return the columns of the fit, without those of S for blind models, and S."""
         if not self.sensitive:
             X = self._ordered(X)
             if S is None and not self.blind:
@@ -149,7 +152,7 @@ class LayerColumns:
                     f"X has {X.shape[0]} rows but sensitive_features has {S.shape[0]}; "
                     "pass one row of each per observation."
                 )
-            return X, X, None if S is None else _named(S)
+            return X, None if S is None else _named(S)
         if S is not None:
             raise ValueError(
                 f"this {self.owner} takes S from columns of X (sensitive=…): "
@@ -159,11 +162,11 @@ class LayerColumns:
             hidden = {self.names[k] for k in self.sensitive}
             if not hidden <= set(X.names):  # S, or part of it, is not needed
                 others = X.select([k for k, name in enumerate(X.names) if name not in hidden])
-                wanted = tuple(self.names[k] for k in rest)
+                wanted = tuple(self.names[k] for k in self.rest)
                 places = located(others, wanted, len(wanted), "X", self.owner)
-                return others, others.select(places), None
+                return others.select(places), None
         X = self._ordered(X)
-        return X, X.select(rest), X.select(self.sensitive)
+        return X.select(self.rest) if self.blind else X, X.select(self.sensitive)
 
     def _ordered(self, X: Table) -> Table:
         """Return the columns in the order of the fit."""
@@ -213,27 +216,32 @@ class Features:
             return np.empty((n, 0))
         return np.hstack([np.empty((n, 0)), *(one.scores(rows.encoded) for one in self.maps)])
 
+    def layer_tables(self, rows: LayerRows, scores: Floats, mapped: Floats) -> dict[str, Any]:
+        """Return what the layer predicts from: of one row, frames take longer than a learner."""
+        if self.passthrough or self.maps or self.columns.design.sensitive.inner.products:
+            return self.layer_inputs(rows, scores, mapped)
+        made = self._predictors(rows, scores)
+        values = np.column_stack(list(made.values()))
+        return {
+            "X": Table(tuple(made), values.shape, values),
+            "sensitive_features": rows.attributes,
+        }
+
     def layer_inputs(self, rows: LayerRows, scores: Floats, mapped: Floats) -> dict[str, Any]:
         """Return X and sensitive_features of the layer as frames."""
-        names = [name for one in (*self.learners, *self.proxies) for name in one.names]
-        made = dict(zip(names, scores.T, strict=True))
-        if self.interactions:
-            n_scores = sum(len(one.names) for one in self.learners)
-            factors = {name: made[name] for name in names[n_scores:]}
-            if not self.columns.blind and rows.encoded is not None:
-                factors = dict(zip(self.columns.attribute_names, rows.encoded.T, strict=True))
-            for name, factor in factors.items():
-                made |= {f"{name} × {score}": factor * made[score] for score in names[:n_scores]}
+        made = self._predictors(rows, scores)
         if self.passthrough:
-            made = _by_name(rows.others) | made
+            rest = range(rows.given.shape[1]) if self.columns.blind else self.columns.rest
+            made = _by_name(rows.given, rest) | made
         # Both frames have the row labels of the user, as a response that comes later may.
-        index = index_of(rows.others if rows.attributes is None else rows.attributes)
-        index = index_of(rows.others) if index is None else index
-        X = make_frame(made, rows.others.backend, index)
+        index = index_of(rows.given if rows.attributes is None else rows.attributes)
+        index = index_of(rows.given) if index is None else index
+        X = make_frame(made, rows.given.backend, index)
         if rows.attributes is None:
             return {"X": X, "sensitive_features": None}
         maps = [name for one in self.maps for name in one.names]
-        attributes = _by_name(rows.attributes) | dict(zip(maps, mapped.T, strict=True))
+        attributes = _by_name(rows.attributes, range(rows.attributes.shape[1]))
+        attributes |= dict(zip(maps, mapped.T, strict=True))
         # The layer gets S as a frame: intersections are further columns of it.
         n_products = len(self.columns.design.sensitive.inner.products)
         if n_products and rows.encoded is not None:
@@ -242,7 +250,21 @@ class Features:
         S = make_frame(attributes, rows.attributes.backend, index)
         return {"X": X, "sensitive_features": S}
 
+    def _predictors(self, rows: LayerRows, scores: Floats) -> dict[str, Floats]:
+        """Return the scores and proxies by name, with their products."""
+        names = [name for one in (*self.learners, *self.proxies) for name in one.names]
+        made = dict(zip(names, scores.T, strict=True))
+        if not self.interactions:
+            return made
+        n_scores = sum(len(one.names) for one in self.learners)
+        factors = {name: made[name] for name in names[n_scores:]}
+        if not self.columns.blind and rows.encoded is not None:
+            factors = dict(zip(self.columns.attribute_names, rows.encoded.T, strict=True))
+        for name, factor in factors.items():
+            made |= {f"{name} × {score}": factor * made[score] for score in names[:n_scores]}
+        return made
 
-def _by_name(table: Table) -> dict[str, Any]:
-    """Return the columns of a table as their library has them."""
-    return {table.label(k): table.source[:, k] for k in range(table.shape[1])}
+
+def _by_name(table: Table, positions: Iterable[int]) -> dict[str, Any]:
+    """Return columns of a table as their library has them."""
+    return {table.label(k): table.source[:, k] for k in positions}
