@@ -12,7 +12,7 @@ from fairridge.engines.extent import Extent
 from fairridge.engines.sums import MeanSums
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, PredictedMeans, RowFunction
 
 
 class Engine(Protocol):
@@ -88,7 +88,7 @@ class Engine(Protocol):
     def means(
         self,
         family: Family,
-        means: MeansOfRows,
+        means: PredictedMeans,
         center: Floats,
         intercept: Floats,
         raw: Floats,

@@ -24,7 +24,7 @@ from fairridge.engines.blocks import (
     typical_values,
     write_block,
 )
-from fairridge.engines.coded import CodedBlock, Coding
+from fairridge.engines.coded import CodedBlock, Coding, CompactBlock
 
 Result = TypeVar("Result")
 
@@ -125,7 +125,7 @@ class DenseBlock:
         return self.values
 
 
-class SplitBlock:
+class SplitBlock(CompactBlock):
     """Rows as a tabmat SplitMatrix: a dense part, sparse columns, and categoricals as codes.
 
     Parameters
@@ -173,14 +173,6 @@ class SplitBlock:
         weight = np.ones(self._matrix.shape[0]) if weight is None else weight
         # Of a vector that is a column of an array tabmat would read the wrong numbers.
         return np.asarray(self._matrix.sandwich(np.ascontiguousarray(weight)))
-
-    cross = gram
-
-    def leading(self, weights: Floats, count: int) -> Floats:
-        return np.stack([self.gram(weight)[:count] for weight in weights.T])
-
-    def corner(self, weight: Floats, count: int) -> Floats:
-        return self.gram(weight)[:count, :count]
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients; missing rows of coefficients are zero."""

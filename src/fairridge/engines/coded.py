@@ -9,6 +9,7 @@ product for every two columns. A pass over ADULT (8 categoricals, 50 columns) ta
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -129,7 +130,24 @@ class Coding:
         return sparse.csr_array(self.basis.T)
 
 
-class CodedBlock:
+class CompactBlock(ABC):
+    """Rows of which zeros are not written: one kind of product serves all."""
+
+    @abstractmethod
+    def gram(self, weight: Floats | None) -> Floats:
+        """Σ w zzᵀ for weights of any sign."""
+
+    def cross(self, weight: Floats) -> Floats:
+        return self.gram(weight)
+
+    def leading(self, weights: Floats, count: int) -> Floats:
+        return np.stack([self.gram(weight)[:count] for weight in weights.T])
+
+    def corner(self, weight: Floats, count: int) -> Floats:
+        return self.gram(weight)[:count, :count]
+
+
+class CodedBlock(CompactBlock):
     """Rows as numbers and codes.
 
     Parameters
@@ -178,8 +196,6 @@ class CodedBlock:
         half = coding.transposed @ whole
         return np.asarray(coding.transposed @ np.ascontiguousarray(half.T))
 
-    cross = gram
-
     def _fill(self, cells: Floats, tables: Floats) -> Floats:
         """Put the weights of pairs of cells where they meet, and return those of single cells."""
         ends, start = self._coding.ends.tolist(), 0
@@ -191,12 +207,6 @@ class CodedBlock:
         _, first, second, *_ = ends
         of_first, of_others = cells[:first, first:second], cells[:first, first:]
         return np.append(of_first.sum(axis=1), of_others.sum(axis=0))
-
-    def leading(self, weights: Floats, count: int) -> Floats:
-        return np.stack([self.gram(weight)[:count] for weight in weights.T])
-
-    def corner(self, weight: Floats, count: int) -> Floats:
-        return self.gram(weight)[:count, :count]
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients; missing rows of coefficients are zero."""

@@ -45,8 +45,7 @@ from fairridge.engines.sums import (
     with_gram,
 )
 from fairridge.families import Family
-from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, PredictedMeans, RowFunction
 
 Result = TypeVar("Result")
 
@@ -88,6 +87,10 @@ class _WithHessian:
 
     def __add__(self, other: _WithHessian) -> _WithHessian:
         return _WithHessian(self.hessian + other.hessian, self.rest + other.rest)
+
+
+def _not_on_host(*_: Any) -> NoReturn:
+    raise ValueError(NOT_ON_HOST)
 
 
 class DeviceEngine:
@@ -332,7 +335,7 @@ class DeviceEngine:
     def means(
         self,
         family: Family,
-        means: MeansOfRows,
+        means: PredictedMeans,
         center: Floats,
         intercept: Floats,
         raw: Floats,
@@ -443,24 +446,8 @@ class DeviceEngine:
 
     # -------------------------------------------------------- what is not there
 
-    def pairwise(self, distance: Distance, columns: ChangedColumns) -> Floats:
-        """Refuse: pairs of rows are not compared on a device."""
-        _not_on_host()
-
-    @property
-    def response(self) -> Floats:
-        _not_on_host()
-
-    @property
-    def weights(self) -> Floats:
-        _not_on_host()
-
-    @property
-    def offset(self) -> Floats | None:
-        _not_on_host()
-
-    def dense_columns(self) -> tuple[Floats, Floats, Floats, Floats]:
-        _not_on_host()
+    response = weights = offset = property(_not_on_host)
+    dense_columns = pairwise = _not_on_host
 
 
 def _near_zero(gram: Floats) -> bool:
@@ -468,7 +455,3 @@ def _near_zero(gram: Floats) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         squares, of_means = np.diag(gram)[1:], gram[0, 1:] ** 2 / gram[0, 0]
         return bool((of_means <= MAX_SQUARED_MEAN_RATIO * (squares - of_means)).all())
-
-
-def _not_on_host() -> NoReturn:
-    raise ValueError(NOT_ON_HOST)

@@ -34,11 +34,6 @@ class Extent:
         shift = (0.0, 0.0) if offset is None else (float(xp.min(offset)), float(xp.max(offset)))
         return cls(low, high, shift, _exponents(weight, int(y.shape[0])))
 
-    @property
-    def offset_range(self) -> float:
-        """By how much the offset differs between rows."""
-        return self.offset[1] - self.offset[0]
-
     def rows_above(self, part: float) -> int:
         """Count rows with more than a part of the largest weight, and some with a quarter of that.
 

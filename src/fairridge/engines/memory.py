@@ -41,7 +41,7 @@ from fairridge.engines.sums import (
     MeanSums,
     NullModel,
     block_means,
-    deviance_hessian,
+    hessian_of,
     with_gram,
 )
 from fairridge.families import Family
@@ -50,8 +50,8 @@ from fairridge.families.sums import (
     ColumnFunction,
     FamilyFunction,
     GLMSums,
-    MeansOfRows,
     Place,
+    PredictedMeans,
     RowFunction,
     RowSums,
 )
@@ -247,7 +247,9 @@ class MemoryEngine:
             ]
             hessian = None
             if first.curvature is not None:
-                hessian = deviance_hessian(Z, k, first.curvature, first.coupling)
+                hessian = hessian_of(Z, k, first.curvature)
+                if first.coupling is not None:
+                    hessian[0, :, 0, :] -= first.coupling(Z.dense()[:, :k])
             gradients = _gradients(Z, k, (first, *more))
             at_others = [
                 GLMSums(float(sums.deviance), gradient, None)
@@ -270,7 +272,7 @@ class MemoryEngine:
     def means(
         self,
         family: Family,
-        means: MeansOfRows,
+        means: PredictedMeans,
         center: Floats,
         intercept: Floats,
         raw: Floats,
@@ -510,9 +512,10 @@ def linear_predictor(
     intercept : ndarray of shape (m,)
         Their intercepts.
     """
-    if not all(map(_on_host, pieces)):
+    if any(isinstance(one, Slab) and not isinstance(one.values, np.ndarray) for one in pieces):
         return _on_device(pieces, names, coefficients, intercept)
-    n_rows = _length(pieces[0])
+    first = pieces[0]
+    n_rows = len(first.codes) if isinstance(first, Indicators) else int(first.values.shape[0])
     eta = np.tile(intercept, (n_rows, 1))
     start = 0
     with np.errstate(over="ignore", invalid="ignore"):
@@ -528,10 +531,6 @@ def linear_predictor(
     if not np.isfinite(eta).all():
         _raise_not_finite(pieces, names, n_rows)
     return eta
-
-
-def _on_host(piece: Piece) -> bool:
-    return not isinstance(piece, Slab) or isinstance(piece.values, np.ndarray)
 
 
 def _on_device(
@@ -563,7 +562,3 @@ def _raise_not_finite(pieces: tuple[Piece, ...], names: tuple[str, ...], n_rows:
     if bad:
         raise ValueError(not_finite_message(bad))
     raise ValueError("predictions overflow: the columns hold numbers far from those of the fit.")
-
-
-def _length(piece: Piece) -> int:
-    return len(piece.codes) if isinstance(piece, Indicators) else int(piece.values.shape[0])

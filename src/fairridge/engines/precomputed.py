@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.engines.base import Engine
 from fairridge.engines.blocks import Moments
-
-
-def _of_rows(name: str) -> Any:
-    """Return a property that asks the engine of the rows."""
-    return property(lambda known: getattr(known._engine, name))
 
 
 class PrecomputedMoments:
@@ -67,24 +62,24 @@ class PrecomputedMoments:
         return self._moments
 
     # All else that an engine can do takes the rows.
-    categories = _of_rows("categories")
-    dense_columns = _of_rows("dense_columns")
-    derivatives = _of_rows("derivatives")
-    hessian_cost = _of_rows("hessian_cost")
-    initial_intercepts = _of_rows("initial_intercepts")
-    loglik = _of_rows("loglik")
-    means = _of_rows("means")
-    offset = _of_rows("offset")
-    outside = _of_rows("outside")
-    pairwise = _of_rows("pairwise")
-    qr_factor = _of_rows("qr_factor")
-    residual_products = _of_rows("residual_products")
-    response = _of_rows("response")
-    sample = _of_rows("sample")
-    sum_of = _of_rows("sum_of")
-    sum_over_columns = _of_rows("sum_over_columns")
-    sum_over_rows = _of_rows("sum_over_rows")
-    weights = _of_rows("weights")
+    categories = delegated("_engine.categories")
+    dense_columns = delegated("_engine.dense_columns")
+    derivatives = delegated("_engine.derivatives")
+    hessian_cost = delegated("_engine.hessian_cost")
+    initial_intercepts = delegated("_engine.initial_intercepts")
+    loglik = delegated("_engine.loglik")
+    means = delegated("_engine.means")
+    offset = delegated("_engine.offset")
+    outside = delegated("_engine.outside")
+    pairwise = delegated("_engine.pairwise")
+    qr_factor = delegated("_engine.qr_factor")
+    residual_products = delegated("_engine.residual_products")
+    response = delegated("_engine.response")
+    sample = delegated("_engine.sample")
+    sum_of = delegated("_engine.sum_of")
+    sum_over_columns = delegated("_engine.sum_over_columns")
+    sum_over_rows = delegated("_engine.sum_over_rows")
+    weights = delegated("_engine.weights")
 
 
 class PrecomputedRoot(PrecomputedMoments):

@@ -18,7 +18,7 @@ from fairridge._typing import Floats
 from fairridge.engines.blocked_matrix import MatrixBlock
 from fairridge.engines.blocks import BLOCK_BYTES, Moments
 from fairridge.families import Family
-from fairridge.families.sums import GLMSums, MeansOfRows, RowFunction, RowMeans
+from fairridge.families.sums import GLMSums, PredictedMeans, RowFunction, RowMeans
 
 # Linear predictors from which sums of products of columns are made at once.
 MIN_PAIRED_PREDICTORS = 4
@@ -165,7 +165,7 @@ class NullModel:
     def means(
         self,
         family: Family,
-        means: MeansOfRows,
+        means: PredictedMeans,
         center: Floats,
         intercept: Floats,
         multipliers: Floats | None,
@@ -358,7 +358,7 @@ def block_means(
     weight: Floats,
     offset: Floats | None,
     family: Family,
-    means: MeansOfRows,
+    means: PredictedMeans,
     sizes: tuple[int, int],
     multipliers: Floats | None,
     known: Floats | None = None,
@@ -476,7 +476,7 @@ def _pairs(Z: MatrixBlock, k: int, eta: Floats, m: int) -> Floats | None:
 
 
 def hessian_of(Z: MatrixBlock, k: int, curvature: Floats, pairs: Floats | None = None) -> Floats:
-    """Σ over rows of z curvature zᵀ, for curvatures of any sign."""
+    """Σ over rows of z curvature zᵀ in the first k columns, for curvatures of any sign."""
     n, m = curvature.shape[:2]
     if pairs is not None:
         whole = (pairs.T @ curvature.reshape(n, m * m)).reshape(k, k, m, m)
@@ -487,20 +487,4 @@ def hessian_of(Z: MatrixBlock, k: int, curvature: Floats, pairs: Floats | None =
             weight = curvature[:, a, b]
             hessian[a, :, b, :] = Z.cross(weight)[:k, :k]
             hessian[b, :, a, :] = hessian[a, :, b, :].T
-    return hessian
-
-
-def deviance_hessian(
-    Z: MatrixBlock, k: int, curvature: Floats, coupling: Callable[[Floats], Floats] | None
-) -> Floats:
-    """Σ over rows of z curvature zᵀ in the first k columns, for all pairs of linear predictors."""
-    m = curvature.shape[1]
-    hessian = np.empty((m, k, m, k))
-    for a in range(m):
-        hessian[a, :, a, :] = Z.gram(curvature[:, a, a])[:k, :k]
-        for b in range(a + 1, m):
-            hessian[a, :, b, :] = Z.cross(curvature[:, a, b])[:k, :k]
-            hessian[b, :, a, :] = hessian[a, :, b, :].T
-    if coupling is not None:
-        hessian[0, :, 0, :] -= coupling(Z.dense()[:, :k])
     return hessian

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.engines import Engine
-from fairridge.fairness.base import Certifiable, Definition, is_variance_share, share
+from fairridge.fairness.base import Definition, is_variance_share, share
 from fairridge.fairness.scatter_shares import explained_by_sensitive
-from fairridge.families import Family
 from fairridge.models import Fit, Isolation
 from fairridge.solvers.spectrum import whitening
 
@@ -40,42 +39,15 @@ class GivenControls(Definition):
         """Its name in tables."""
         return f"{self.definition.name} given controls"
 
-    @property
-    def penalizes_means(self) -> bool:
-        """Whether the definition has its own penalty, in place of one on α."""
-        return self.definition.penalizes_means
-
-    @property
-    def per_attribute(self) -> bool:
-        """Whether attributes may have bounds of their own."""
-        return self.definition.per_attribute
-
-    def require(self, family: Family) -> None:
-        """Raise for a family for which the share has no meaning."""
-        self.definition.require(family)
-
-    @property
-    def within_space(self) -> Definition:
-        """The share itself, of a model in residuals on the controls."""
-        return self.definition
-
-    def certifiable(self, family: Family) -> Certifiable | None:
-        """Return what is certified without controls."""
-        return self.definition.certifiable(family)
-
-    def means(self, fit: Fit, *, totals: bool = False) -> Any:
-        """Return which means are bounded."""
-        return self.definition.means(fit, totals=totals)
-
-    @property
-    def not_certifiable_because(self) -> str:
-        """Why the definition has no certificate."""
-        return self.definition.not_certifiable_because
-
-    @property
-    def needs_only_moments(self) -> bool:
-        """Whether a least-squares model needs only the moments of [S, X, y]."""
-        return self.definition.needs_only_moments
+    # What is bounded is the same, of a model in residuals on the controls.
+    certifiable = delegated("definition.certifiable")
+    means = delegated("definition.means")
+    needs_only_moments = delegated("definition.needs_only_moments")
+    not_certifiable_because = delegated("definition.not_certifiable_because")
+    penalizes_means = delegated("definition.penalizes_means")
+    per_attribute = delegated("definition.per_attribute")
+    require = delegated("definition.require")
+    within_space = delegated("definition")
 
     def value(self, fit: Fit) -> float:
         """Return the share of S̃."""

@@ -119,6 +119,8 @@ class IndividualFairness(Definition):
 
     def _form(self, fit: Fit, change: Floats) -> Floats:
         """Return M of changed columns, which must consist of numbers."""
+        if not change.shape[1]:  # no column varies
+            return np.zeros((0, 0))
         columns = ChangedColumns(fit.basis.center_sensitive, change)
         with np.errstate(over="ignore", invalid="ignore"):
             M, weight = fit.engine.pairwise(self.resolved(fit), columns), fit.basis.weight

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from fairridge.fairness.base import (
 )
 from fairridge.fairness.conditional import GivenControls
 from fairridge.fairness.scatter_shares import explained_by_sensitive
-from fairridge.families.sums import MeansOfRows
+from fairridge.families.sums import PredictedMeans
 from fairridge.models import Fit, PredictedModels
 from fairridge.solvers.spectrum import LENGTH_TOLERANCE, block_diagonal, whitening
 
@@ -67,13 +67,13 @@ class MeanShare(Definition):
         """Return the codes of the classes among whose rows means count; empty for all rows."""
         return tuple(sorted({code for _, code in self.among(family, classes) or ()}))
 
-    def means(self, fit: Fit, *, totals: bool = False) -> MeansOfRows:
+    def means(self, fit: Fit, *, totals: bool = False) -> PredictedMeans:
         """Return which means are bounded and, if asked for, those that have totals to meet."""
         family = fit.family
         self.require(family)
         reference = tuple(fit.basis.center_targets.tolist())
         among = self.among(family, fit.classes)
-        means: MeansOfRows = family.means(among, reference, totals=totals)
+        means: PredictedMeans = family.means(among, reference, totals=totals)
         return means
 
     def _form(self, fit: Fit) -> tuple[MeanForm, float, float]:
@@ -400,34 +400,14 @@ class MeanForm:
         return 1.0 - (1.0 - share) * total / residual if residual > 0 else np.nan
 
 
-def form_of(fit: Fit, means: MeansOfRows, found: Callable[[], MeanForm]) -> MeanForm:
+def form_of(fit: Fit, means: PredictedMeans, found: Callable[[], MeanForm]) -> MeanForm:
     """Return the form of a model's means; the first that is found, as no coefficient changes it."""
     form: MeanForm = fit.once((MeanForm, means), found)
     return form
 
 
-class Centers(Protocol):
-    """What of a basis forms depend on."""
-
-    @property
-    def weight(self) -> float:
-        """Sum of the weights."""
-
-    @property
-    def center_sensitive(self) -> Floats:
-        """Means of S."""
-
-    @property
-    def center_targets(self) -> Floats:
-        """Means of the response."""
-
-    @property
-    def given_columns(self) -> Integers:
-        """Positions in X of controls; none if the sums are with S alone."""
-
-
 def mean_form(
-    sums: MeanSums, basis: Centers, n_bounded: int, columns: Integers | None = None
+    sums: MeanSums, basis: Any, n_bounded: int, columns: Integers | None = None
 ) -> MeanForm:
     """Set the forms up.
 
@@ -435,8 +415,9 @@ def mean_form(
     ----------
     sums : MeanSums
         With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
-    basis : FairBasis or Centers
-        Has the weight of all rows, and which columns of X are controls.
+    basis : FairBasis
+        Or what has its weight, the centers of S and the response, and which columns of X are
+        controls.
     n_bounded : int
         How many of the means S is to explain; those that follow have totals only.
     columns : ndarray of int, optional

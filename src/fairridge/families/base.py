@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from fairridge._typing import Floats, Integers
 from fairridge.families.distances import AbsoluteDifference, Distance
-from fairridge.families.sums import MeansOfRows, PredictedMeans, RowFunction, RowSums
+from fairridge.families.sums import PredictedMeans, RowFunction, RowSums
 
 Share = Literal["deviance", "variance"]
 Reads = Literal["numbers", "classes", "times"]
@@ -130,7 +130,7 @@ class Family(ABC):
         reference: tuple[float, ...] | None = None,
         *,
         totals: bool = False,
-    ) -> MeansOfRows:
+    ) -> PredictedMeans:
         """Return the means of rows with their derivatives; see `PredictedMeans`."""
         return PredictedMeans(self, among, reference, totals)
 

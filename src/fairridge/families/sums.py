@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -145,54 +145,22 @@ class RowMeans:
     def per_exposure(self, exposure: Floats, reference: float) -> RowMeans:
         """Return means less a reference of zero as rates, in rows weighted by their exposure."""
         each, bend = 1.0 / exposure[:, None], self.bend
-
-        def bend_rates(multipliers: Floats) -> Floats:
-            assert bend is not None
-            return bend(multipliers * each)
-
         return RowMeans(
             self.values * each - reference,
             None if self.first is None else self.first * each[:, :, None],
-            None if bend is None else bend_rates,
+            None if bend is None else lambda multipliers: bend(multipliers * each),
             exposure[:, None],
         )
 
     def among(self, counted: Floats, which: list[int]) -> RowMeans:
         """Repeat some of the means, each among some of the rows."""
-        bend, width = self.bend, self.values.shape[1]
-
-        def bend_kept(multipliers: Floats) -> Floats:
-            assert bend is not None
-            spread = to_device(np.eye(width)[which], multipliers)
-            return bend(multipliers @ spread)
-
+        bend, spread = self.bend, np.eye(self.values.shape[1])[which]
         return RowMeans(
             taken(self.values, which, axis=1),
             None if self.first is None else taken(self.first, which, axis=1),
-            None if bend is None else bend_kept,
+            None if bend is None else lambda each: bend(each @ to_device(spread, each)),
             counted,
         )
-
-
-class MeansOfRows(Protocol):
-    """What the means of rows are; see `PredictedMeans`."""
-
-    @property
-    def n_means(self) -> int:
-        """Means of a row: one, or one per class."""
-
-    @property
-    def references(self) -> Floats:
-        """What is subtracted from each mean, of shape (n_means,)."""
-
-    @property
-    def n_bounded(self) -> int:
-        """How many of the means S must not explain; totals follow them."""
-
-    def __call__(
-        self, y: Floats, eta: Floats, order: int, offset: Floats | None = None
-    ) -> RowMeans:
-        """Return the means of some rows; order 2 includes their derivatives."""
 
 
 def _logit(eta: Floats, mu: Floats) -> tuple[Floats, Floats]:

@@ -104,7 +104,7 @@ def _outer(z: Floats, bend: Floats) -> Floats:
 class Explained(DeviceConstants):
     """Q near one model, or, with multipliers π, A = 0: what r = 0 means; see the module."""
 
-    means: Any  # which means, among which rows (MeansOfRows)
+    means: Any  # which means, among which rows (PredictedMeans)
     columns: Floats  # maps z to w, of shape (k, 1+c)
     residuals: Floats  # maps z to s̃, of shape (K, k, q)
     fitted: Floats  # coefficients of f on w, of shape (K, 1+c)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.data import Encoding, Indicators, Piece
 from fairridge.engines import Engine, MemoryEngine, columns_in_threads, in_memory
-from fairridge.families.sums import MeansOfRows
+from fairridge.families.sums import PredictedMeans
 from fairridge.metrics.batches import Sums
 from fairridge.metrics.groups import Bands, Grouping, ValueWeights, encoded_groupings
 from fairridge.metrics.intervals import (
@@ -275,7 +275,7 @@ class _TrainingTable:
     bands: tuple[Bands, ...] = ()
     groupings: Sequence[Grouping] | None = None  # if they are known: then there are totals
     # Means to be summed as well: which, where, and with how many columns; see `Engine.means`.
-    means: tuple[MeansOfRows, tuple[Floats, Floats, Floats], int | None] | None = None
+    means: tuple[PredictedMeans, tuple[Floats, Floats, Floats], int | None] | None = None
 
     def __call__(self, engine: MemoryEngine) -> GroupTable | Sums:
         groupings = self.groupings
@@ -304,7 +304,7 @@ def training_table(
     n_classes: int,
     encoding: Encoding,
     groupings: Sequence[Grouping] | None = None,
-    means: MeansOfRows | None = None,
+    means: PredictedMeans | None = None,
 ) -> GroupTable:
     """Decide for the likeliest class of every row, if there are any, and count by group.
 

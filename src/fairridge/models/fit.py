@@ -12,7 +12,7 @@ import numpy as np
 from fairridge._typing import Floats
 from fairridge.engines import Engine, MeanSums
 from fairridge.families import Family
-from fairridge.families.sums import FamilyFunction, MeansOfRows, RowFunction
+from fairridge.families.sums import FamilyFunction, PredictedMeans, RowFunction
 from fairridge.models.basis import FairBasis
 
 
@@ -234,7 +234,7 @@ class Fit:
         place = self.linear_predictors_at(intercept, alpha, beta)
         return self.engine.sum_over_rows(function, *place)
 
-    def mean_sums(self, means: MeansOfRows) -> MeanSums:
+    def mean_sums(self, means: PredictedMeans) -> MeanSums:
         """Return sums of the means that the model predicts, with [1, S].
 
         With [1, S, X], if S and U are residuals on controls.
@@ -258,11 +258,11 @@ class Fit:
             self._known[key] = compute()
         return self._known[key]
 
-    def lacks(self, means: MeansOfRows, engine: Engine) -> bool:
+    def lacks(self, means: PredictedMeans, engine: Engine) -> bool:
         """Whether sums of means over the rows of an engine are neither known nor of features."""
         return self.engine is engine and self.features is None and means not in self._memory
 
-    def learn(self, means: MeansOfRows, sums: MeanSums) -> None:
+    def learn(self, means: PredictedMeans, sums: MeanSums) -> None:
         """Remember sums of means that another pass has made."""
         self._memory[means] = sums
 

@@ -120,7 +120,10 @@ def _require_counts(engine: Engine, family: Family) -> None:
 
 def _require_offset(engine: Engine, family: Family, given: tuple[str, ...]) -> None:
     """Raise for offsets that make rows beyond comparison."""
-    reach = engine.extent.offset_range if given and engine.extent is not None else 0.0
+    if not given or engine.extent is None:
+        return
+    low, high = engine.extent.offset
+    reach = high - low
     if reach <= OFFSET_RANGE:
         return
     remedy = "correct these rows, or leave them out."

@@ -392,7 +392,7 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
             sum_, further = coefficient + 2.0 * place * sum_ - further, sum_
         return sum_ - place * further
 
-    return float(lambda_at(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15)))
+    return float(lambda_at(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15, disp=False)))
 
 
 # --------------------------------------------------------------- paths of many bounds

@@ -66,7 +66,7 @@ class BoundedMeans:
     """Which means are bounded, in which forms, and what their totals must be."""
 
     glm: PenalizedGLM
-    means: Any  # which means are looked at (MeansOfRows)
+    means: Any  # which means are looked at (PredictedMeans)
     forms: Sequence[MeanForm]  # what the columns of S, or some of them, explain of the means
     totals: Floats  # maps Σ w μ[1, s] of all means to totals, of shape (t, K·(1+q))
     target: Floats  # what these are to be, of shape (t,)

@@ -83,7 +83,7 @@ class MeanParityProblem(GLMProblem):
 
     @cached_property
     def _means(self) -> Any:
-        """Which means are bounded, and which have totals to meet (MeansOfRows)."""
+        """Which means are bounded, and which have totals to meet (PredictedMeans)."""
         return self._share.means(self._null_fit, totals=True)
 
     @cached_property

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
-from fairridge.fairness import Definition
 from fairridge.models import Fit
 from fairridge.models.spaces import Space, SparseFeatures
 from fairridge.models.spaces.sparse import SparseModel, relative_length
-from fairridge.search.problem import Choice, PenalizedProblem, Solution
+from fairridge.search.problem import PenalizedProblem, Solution
 from fairridge.solvers.spectrum import COLLINEARITY_TOLERANCE
 
 # Length of a Newton step, relative to γ, that is left alone.
@@ -66,30 +66,12 @@ class SparseProblem(PenalizedProblem):
 
     # All else is that of the model in the present features.
 
-    def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
-        """Choose λ(r) for every bound."""
-        return self.inner.choose(definition, bounds)
-
-    def solved_at(self, lambda_: Floats) -> list[Fit]:
-        """Return the models at several λ, in features."""
-        return self.inner.solved_at(lambda_)
-
-    def converged(self, lambda_: float) -> bool:
-        """Whether the coefficients at a λ are a minimum."""
-        return self.inner.converged(lambda_)
-
-    @property
-    def null_deviance(self) -> float:
-        """Deviance of the model with an intercept only."""
-        return self.inner.null_deviance
-
-    def dispersion(self, fit: Fit) -> float:
-        """Estimate the dispersion; 1 if the family fixes it."""
-        return self.inner.dispersion(fit)
-
-    def loglik(self, fit: Fit) -> float:
-        """Return the log-likelihood."""
-        return self.inner.loglik(fit)
+    choose = delegated("inner.choose")
+    converged = delegated("inner.converged")
+    dispersion = delegated("inner.dispersion")
+    loglik = delegated("inner.loglik")
+    null_deviance = delegated("inner.null_deviance")
+    solved_at = delegated("inner.solved_at")
 
     def _grow(self, fits: list[Fit]) -> float:
         """Add to the features what some models lack; return the length of that, relative to γ.

@@ -30,7 +30,7 @@ from fairridge.engines.sums import (
 from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
-from fairridge.families.sums import ColumnFunction, GLMSums, MeansOfRows, Place, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, PredictedMeans, RowFunction
 from fairridge.sources.encoder import BatchEncoder, EncodedBatch, OnRows
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form
@@ -229,7 +229,7 @@ class StreamEngine:
     def means(
         self,
         family: Family,
-        means: MeansOfRows,
+        means: PredictedMeans,
         center: Floats,
         intercept: Floats,
         raw: Floats,

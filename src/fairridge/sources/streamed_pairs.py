@@ -83,8 +83,6 @@ def streamed_form(
         Mean of the first column of the response.
     """
     width = columns.change.shape[1]
-    if width == 0:  # no column varies
-        return np.zeros((0, 0))
     if isinstance(distance, ClassDifference | SameOutcome):
         classes: _ByClass = sum_over(partial(_by_class, columns=columns), encode)
         return classes.form(same=isinstance(distance, SameOutcome))

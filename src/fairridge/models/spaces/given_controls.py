@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine, triangular_factor
 from fairridge.families import Family
@@ -43,25 +44,10 @@ class ConditionalBasis(FairBasis):
     # (k, q+p−k+m).
     on_controls: Floats
 
-    @property
-    def center(self) -> Floats:
-        """Means of [S, X]."""
-        return self.whole.center
-
-    @property
-    def given_columns(self) -> Integers:
-        """Positions in X of the controls."""
-        return self.controls
-
-    @property
-    def deviations(self) -> Floats:
-        """Standard deviations of the columns of [S, X]."""
-        return self.whole.deviations
-
-    @property
-    def target_rounding(self) -> Floats:
-        """What rounding of y and S can leave of each target where S and the controls explain it."""
-        return self.whole.target_rounding
+    center = delegated("whole.center")
+    deviations = delegated("whole.deviations")
+    given_columns = delegated("controls")
+    target_rounding = delegated("whole.target_rounding")
 
     def complete(self, beta: Floats, zeta: Floats) -> Floats:
         """Put coefficients of Ũ and of C (last axis) in the order of the columns of X."""
@@ -94,15 +80,9 @@ class ConditionalCoordinates(Coordinates):
     basis: ConditionalBasis
     inner: Coordinates  # the coordinates of the inner space
 
-    @property
-    def sensitive(self) -> Floats:
-        """Coefficients per coordinate that λ penalizes."""
-        return self.inner.sensitive
-
-    @property
-    def predictors(self) -> Floats:
-        """Coefficients per coordinate that it does not."""
-        return self.inner.predictors
+    # Coefficients per coordinate that λ penalizes, and of those that it does not.
+    sensitive = delegated("inner.sensitive")
+    predictors = delegated("inner.predictors")
 
     @cached_property
     def controls(self) -> Floats:
@@ -152,20 +132,12 @@ class ControlledSpace(Space):
     basis: ConditionalBasis
     inner: Space  # the space of residuals
 
-    @property
-    def uses_sensitive(self) -> bool:
-        """Whether models use S to predict."""
-        return self.inner.uses_sensitive
-
-    @property
-    def within(self) -> Any:
-        """The space of what controls leave."""
-        return self.inner
-
-    @property
-    def reported(self) -> FairBasis:
-        """S and U without controls."""
-        return self.basis.whole
+    floor = delegated("inner.floor")
+    penalized = delegated("inner.penalized")
+    reported = delegated("basis.whole")
+    target_scatter = delegated("basis.whole.target_scatter")
+    uses_sensitive = delegated("inner.uses_sensitive")
+    within = delegated("inner")
 
     @property
     def controls(self) -> tuple[int, ...]:
@@ -176,11 +148,6 @@ class ControlledSpace(Space):
     def rank(self) -> int:
         """Directions in which a linear predictor can vary."""
         return self.inner.rank + self.basis.of_controls.rank
-
-    @property
-    def target_scatter(self) -> Floats:
-        """Σ w (y − ȳ)(y − ȳ)ᵀ, with what controls explain."""
-        return self.basis.whole.target_scatter
 
     @property
     def dependent(self) -> tuple[list[int], list[int]]:
@@ -199,14 +166,6 @@ class ControlledSpace(Space):
             contrasts=inner.contrasts,
             inner=inner,
         )
-
-    def penalized(self, penalty: Any) -> Floats:
-        """Return the quadratic form that λ multiplies."""
-        return self.inner.penalized(penalty)
-
-    def floor(self, gradient: Floats) -> float:
-        """Return the unfairness that no finite λ goes below."""
-        return self.inner.floor(gradient)
 
     def least_squares_beta(self, beta: Floats) -> Floats:
         """Complete β of a gaussian model by the coefficients of controls."""
