@@ -144,8 +144,8 @@ ERRATA = (
         "E5",
         "§4.3",
         "R²_EO (sequential) bounds equality of opportunity",
-        "it is statistical parity on another scale: r/(1 − r) times ρ², the partial R² of y on Û "
-        "given S",
+        "it is statistical parity on another scale: R²_EO = R²_S/(R²_S + (1 − R²_S)ρ²), ρ² the "
+        "partial R² of y on Û given S",
         _parity,
         substantive=True,
     ),

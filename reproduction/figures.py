@@ -159,7 +159,7 @@ def _draw_f1(table: pd.DataFrame) -> Drawn:
         level, difference = (pick(here, kind=kind) for kind in ("level", "difference"))
         for k, model in enumerate(("ZLRM", "ZLRM, |COR|", "FGRRM")):
             marked(top, pick(level, model=model), ticks, PALETTE[model], 0.1 * (k - 1))
-        top.set_title(short(case).replace("ADULT, isolated", "ADULT less 3 levels"))
+        top.set_title(short(case))
         tie_band(bottom)
         for k, (model, color, style) in enumerate(_CLASS_PAIRS):
             rows = pick(difference, model=model)
@@ -237,7 +237,7 @@ FIGURES = (
         "definitions",
         "extensions",
         "Example 1 (paper, Fig. 5). Equality of opportunity and individual fairness along the path "
-        "of FRRM. The paper's green curve must be the sequential R²_EO.",
+        "of FRRM. We infer that the paper's green curve is the sequential R²_EO.",
         examples.definitions_table,
         examples.draw_definitions,
     ),
@@ -261,22 +261,22 @@ FIGURES = (
         "rmse",
         "linear",
         "Predictive RMSE (paper, Fig. 7); lower is better. Top: means. Bottom: paired differences; "
-        "below zero FRRM is better. Models are shifted sideways.",
+        "below zero FRRM is better.",
         _rmse_table("rmse"),
         _draw_rmse("predictive RMSE"),
     ),
     Figure(
         "training-rmse",
         "linear",
-        "Training RMSE (paper, Fig. 8), drawn as the predictive RMSE above.",
+        "Training RMSE (paper, Fig. 8), drawn likewise.",
         _rmse_table("train_rmse"),
         _draw_rmse("training RMSE"),
     ),
     Figure(
         "f1",
         "logistic",
-        "Predictive F1 (paper, Fig. 9); higher is better. Top: means, each panel with its scale. "
-        "Bottom: paired differences; above zero FGRRM is better.",
+        "Predictive F1 (paper, Fig. 9); higher is better. Top: means. Bottom: paired "
+        "differences; above zero FGRRM is better.",
         _f1_table,
         _draw_f1,
     ),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from reproduction import tables
 from reproduction.claims import Claim, Verdict
-from reproduction.claims.base import MARKS
+from reproduction.claims.base import MARKS, short
 from reproduction.data import advice
 from reproduction.errata import ERRATA
 from reproduction.experiments import EXPERIMENTS
@@ -44,7 +44,7 @@ def markdown_page(
         f"# {TITLE}",
         _tally(judged),
         *summary(results, kinds),
-        *_concluded(judged),
+        *_concluded(results, judged),
         *_how(results, details),
         *_findings(results, judged, images),
         "## Misprints",
@@ -96,9 +96,10 @@ def _tally(judged: Judged) -> str:
     )
 
 
-def _concluded(judged: Judged) -> Blocks:
+def _concluded(results: Results, judged: Judged) -> Blocks:
     """Show what the paper concludes, with what we find."""
-    return [f"## {TOPICS['conclusions']}", *_rows(judged, "conclusions", measured=True)]
+    rows = _rows(judged, "conclusions", measured=True)
+    return [f"## {TOPICS['conclusions']}", *rows, *tables.better_and_worse(results)]
 
 
 def _how(results: Results, details: str) -> Blocks:
@@ -113,7 +114,8 @@ def _how(results: Results, details: str) -> Blocks:
         "samples of rows) holds zero and more than that. A model is ahead if it is so in more than "
         "half of the cells and behind in none, in part if it is ahead in more cells than behind. "
         "Models have the *same* level of fairness only where both can reach it.",
-        f"{_legend()}. † follows from the text; all other verdicts are computed. *Variants* are "
+        f"{_legend()}. † follows from the text; all other verdicts are computed. ‡ rests on three "
+        "levels of ADULT that only the ridge for separated data keeps finite. *Variants* are "
         "comparisons that the paper does not make; they and repetitions are not counted above. "
         f"[The details]({details}) say what was measured for every verdict.",
         "Figures: lines of examples are vu.test, fairml's sample; bands are 90 % of “our samples”, "
@@ -173,7 +175,7 @@ def _runs(results: Results) -> str:
         if runs.nunique() == 1:
             parts.append(f"`{name}` {runs.iloc[0]}{unit}")
         else:
-            listed = ", ".join(f"{case} {number}" for case, number in runs.items())
+            listed = ", ".join(f"{short(str(case))} {number}" for case, number in runs.items())
             parts.append(f"`{name}` {listed}{unit}")
     return "; ".join(parts) or "none"
 
@@ -214,7 +216,7 @@ def _rows(judged: Judged, topic: str, *, measured: bool = False) -> Blocks:
 
 def _verdict(verdict: Verdict) -> str:
     icon, style, _ = MARKS[verdict.kind]
-    mark = "†" if verdict.argument else ""
+    mark = "†" if verdict.argument else "‡" if verdict.separated else ""
     return f'<b class="verdict {style}" title="{verdict.kind}">{icon}{mark}</b>'
 
 

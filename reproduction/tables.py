@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.claims import classes, linear
+from reproduction.claims import classes, conclusions, linear
 from reproduction.claims.base import bound, means, number, percent, positive, short, signed, tiny
 from reproduction.claims.extensions import bounds_met
 from reproduction.claims.others import PAPER_F1, name_of, same_reading
@@ -27,8 +27,11 @@ def markdown_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Block
     """Return a table, or nothing without rows."""
     if not rows:
         return []
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(value.replace("|", "\\|") for value in row) + " |" for row in rows]
+    lines = [
+        "| " + " | ".join(value.replace("|", "\\|") for value in row) + " |"
+        for row in (names, *rows)
+    ]
+    lines.insert(1, "|" + "---|" * len(names))
     return ["\n".join(lines)]
 
 
@@ -44,6 +47,24 @@ def differences(results: Results) -> Blocks:
     blocks = _or_nothing(lambda: _linear_differences(results))
     blocks += _or_nothing(lambda: _logistic_differences(results))
     return ["## Differences in prediction", *blocks] if blocks else []
+
+
+def better_and_worse(results: Results) -> Blocks:
+    """Show in how many cells FRRM or FGRRM is better and worse, by what it is compared with."""
+
+    def made() -> Blocks:
+        found: dict[str, dict[str, str]] = {}
+        for name, one in conclusions.comparisons(results).items():
+            other, rows = name.split(", ")
+            said = f"{count(one, 'lower')}/{count(one, 'higher')}/{len(one)}"
+            found.setdefault(other, {})[rows] = said
+        names = ("prediction", "training")
+        return markdown_table(
+            ("better/worse/all", *names),
+            [(other, *(one.get(name, "") for name in names)) for other, one in found.items()],
+        )
+
+    return _or_nothing(made)
 
 
 def ties(results: Results) -> Blocks:
@@ -86,7 +107,7 @@ def _difference_rows(label: str, found: pd.DataFrame) -> list[list[str]]:
             _cell(row) + ("°" if alone else "")
             for row, alone in zip(here.itertuples(), free, strict=True)
         ]
-        rows.append([short(str(case)).replace(", isolated", " without 3 levels"), label, *values])
+        rows.append([short(str(case)), label, *values])
     return rows
 
 
@@ -448,7 +469,7 @@ def _mean_parity(results: Results) -> Blocks:
         for model in ("FGRRM", "mean parity", "mean parity, blind"):
             found = means(table, case=case, model=model, r=0.05)
             rows.append(
-                (short(case).split(",")[0], model, number(found["f1"], 3),
+                (short(case), model, number(found["f1"], 3),
                  number(found["share_of_means"], 4), number(found["decision_gap"], 3))
             )  # fmt: skip
     return [

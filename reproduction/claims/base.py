@@ -35,6 +35,8 @@ MARKS: dict[Kind, tuple[str, str, str]] = {
     "not checkable": ("?", "open", "not checkable"),
     "not computed": ("–", "open", "not computed"),
 }
+# ADULT without the three levels that decide its response, as the pages call it.
+WITHOUT = " without 3 levels"
 ALPHA = ("S1", "S2", "S3")
 BETA = ("X1", "X2", "X3")
 
@@ -43,13 +45,15 @@ BETA = ("X1", "X2", "X3")
 class Verdict:
     """What results say about a statement: our values, and why they are so.
 
-    An `argument` is a verdict that follows from the text and not from results.
+    An `argument` is a verdict that follows from the text and not from results. A `separated` one
+    rests on ADULT as it is, whose coefficients only the ridge for separated data keeps finite.
     """
 
     kind: Kind
     measured: str
     reason: str = ""
     argument: bool = False
+    separated: bool = False
 
 
 Judge = Callable[[Results], Verdict]
@@ -230,12 +234,12 @@ def tie(found: pd.DataFrame) -> str:
 def by_case(found: pd.DataFrame, digits: int = 1) -> str:
     """Write the range of differences of every data set."""
     parts = [
-        f"{short(case).removesuffix(', isolated')} {between(one['mean'], digits)}"
+        f"{short(case).removesuffix(WITHOUT)} {between(one['mean'], digits)}"
         for case, one in found.groupby("case", sort=False)
     ]
     return "; ".join(parts)
 
 
 def short(case: str) -> str:
-    """Return the name of a data set without its role."""
-    return case.replace(", classes", "")
+    """Return the name of a data set as the pages have it."""
+    return case.replace(", classes", "").replace(", isolated", WITHOUT)

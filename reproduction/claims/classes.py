@@ -51,8 +51,8 @@ def _f1_against(results: Results, model: str) -> Verdict:
         texts.append(f"{by_case(found)} ({tally(found)} cells)")
     return Verdict(
         kinds[0] if kinds[0] == kinds[1] else "holds in part",
-        f"F1 of FGRRM relative to ZLRM: {texts[0]}; without ADULT's 3 levels, which only the "
-        f"ridge for separated data keeps finite: {texts[1]}.",
+        f"F1 of FGRRM relative to ZLRM: {texts[0]}; without ADULT's 3 levels: {texts[1]}.",
+        separated=True,
     )
 
 
@@ -102,6 +102,7 @@ def equal_above_one_tenth(results: Results) -> Verdict:
         grade(good, 2 * len(found)),
         f"F1: {tally(found)} cells. Folds with an active bound: {', '.join(listed)}."
         f"{_uncentered(results)}",
+        separated=True,
     )
 
 
@@ -149,6 +150,7 @@ def zlrm_at_zero(results: Results) -> Verdict:
         f"F1 of ZLRM's limit against FGRRM: {', '.join(listed)}; "
         f"{number(by['ZLRM, dropping'].max(), 2)} if correlated predictors are dropped, as fairml "
         "does.",
+        separated=True,
     )
 
 
@@ -166,6 +168,7 @@ def training_f1(results: Results) -> Verdict:
         grade(good, 2),
         f"The order of the two models is the same in {same} of {len(pairs[0])} cells; F1 is "
         f"higher by {number(gap.min(), 3)} to {number(gap.max(), 3)}.",
+        separated=True,
     )
 
 
@@ -185,6 +188,7 @@ def logistic_fairness_in_validation(results: Results) -> Verdict:
         f"Adjusted R² of η on S in validation exceeds that in training by at most .01 in {good} "
         f"of {len(excess)} cells with an active bound, at most by {number(excess.max(), 3)}."
         f"{_without_deciding_rows(results)}",
+        separated=True,
     )
 
 

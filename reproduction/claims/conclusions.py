@@ -27,10 +27,10 @@ from reproduction.statistics import cells, count
 def _sentence(kinds: dict[str, Kind]) -> str:
     """Say where more than half of the cells are better and none is worse."""
     good = [name for name, kind in kinds.items() if kind == "holds"]
-    return f"It holds against {'; '.join(good)}." if good else "It holds as a whole against none."
+    return f"As a whole against {'; '.join(good) or 'none'}: see the table."
 
 
-def _comparisons(results: Results) -> dict[str, pd.DataFrame]:
+def comparisons(results: Results) -> dict[str, pd.DataFrame]:
     """Return all comparisons of the abstract, as losses: F1 with its sign turned."""
     table, both = positive(linear.paper_cases(results)), classes.judged(results)
     found = {
@@ -46,7 +46,7 @@ def _comparisons(results: Results) -> dict[str, pd.DataFrame]:
         score = cells(positive(both), "FGRRM", model, "f1")
         turned = {"lower": "higher", "higher": "lower"}
         score["outcome"] = score["outcome"].replace(turned)
-        found[f"ZLRM at equal {name}, F1"] = score
+        found[f"ZLRM at equal {name}, prediction"] = score
     return found
 
 
@@ -54,27 +54,24 @@ def _comparisons(results: Results) -> dict[str, pd.DataFrame]:
 def better_for_the_same_fairness(results: Results) -> Verdict:
     """The proposal provides better goodness of fit and better predictive accuracy for the same
     level of fairness."""
-    found = _comparisons(results)
+    found = comparisons(results)
     kinds = {name: ahead(one, "lower") for name, one in found.items()}
-    parts = [f"{name} {count(one, 'lower')}/{count(one, 'higher')}" for name, one in found.items()]
-    sizes = sorted({len(one) for one in found.values()})
     good = sum(kind == "holds" for kind in kinds.values())
     some = any(kind != "does not hold" for kind in kinds.values())
     kind: Kind = "holds" if good == len(kinds) else "holds in part" if some else "does not hold"
-    of_each = " or ".join(map(str, sizes))
-    return Verdict(
-        kind, f"Better/worse, of {of_each} cells each: {'; '.join(parts)}.", _sentence(kinds)
-    )
+    return Verdict(kind, _sentence(kinds), separated=True)
 
 
 @claim("§5", "conclusions")
 def best_of_all_models(results: Results) -> Verdict:
     """F(G)RRM is at least as good as the best of NCLM and ZL(R)M in predictive accuracy and
     goodness of fit."""
-    found = _comparisons(results)
+    found = comparisons(results)
     total = sum(map(len, found.values()))
     worse = sum(count(one, "higher") for one in found.values())
-    return Verdict(grade(total - worse, total), f"Worse in {worse} of the same {total} cells.")
+    return Verdict(
+        grade(total - worse, total), f"Worse in {worse} of all {total} cells.", separated=True
+    )
 
 
 @claim("§5", "conclusions", beside="said of Fig. 7 before")
@@ -112,6 +109,7 @@ def ahead_for_low_bounds(results: Results) -> Verdict:
     return Verdict(
         "does not hold" if none else "holds" if good == len(kinds) else "holds in part",
         f"Cells better/worse for 0 < r ≤ .05: {'; '.join(parts)}.",
+        separated=True,
     )
 
 

@@ -141,17 +141,20 @@ def fgrrm_f1_ranges(results: Results) -> Verdict:
     good, total, parts = 0, 0, []
     for case, (_, *said) in PAPER_F1.items():
         for source, name in (("fairlearn", case), ("logistic", OTHER[case])):
+            folds = "all folds of Fig. 9" if source == "logistic" else "folds of fairlearn"
             if source not in results.tables or name not in set(results[source]["case"]):
                 continue
             found = fgrrm_range(results, name, source)
             good += sum(abs(a - b) < NEAR for a, b in zip(found, said, strict=True))
             total += 2
-            parts.append(f"{short(name)} {number(found[0], 4)}–{number(found[1], 4)}")
+            ends = f"{number(found[0], 4)}–{number(found[1], 4)}"
+            parts.append(f"{short(name)} {ends} ({folds})")
     if not total:
         raise SkippedError("no F1 of FGRRM")
     return Verdict(
         reproduced(good, total),
-        f"{'; '.join(dict.fromkeys(parts))}: {good} of {total} ends agree to .01.",
+        f"{'; '.join(parts)}: {good} of {total} ends agree to .01.",
+        separated=True,
     )
 
 
@@ -173,6 +176,7 @@ def fairlearn_below_fgrrm(results: Results) -> Verdict:
         grade(good, len(cases)),
         f"By the same reading: below on {good} of {len(cases)} data sets; by all eight readings "
         f"in {every} of {len(table) * len(cases)} cases.",
+        separated=True,
     )
 
 

@@ -67,4 +67,5 @@ def test_f1():
     apart = logistic(0.6, lambda case, r: 0.5 if case != "ADULT, isolated" else 0.7)
     found = verdict(name, logistic=apart)
     assert found.kind == "holds in part"
-    assert "keeps finite: ADULT −14.3 %" in found.measured
+    assert "3 levels: ADULT −14.3 %" in found.measured
+    assert found.separated
