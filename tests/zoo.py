@@ -12,7 +12,8 @@ from scipy.special import expit
 
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, FairRidgeSurvival
 from fairridge.exceptions import DataWarning
-from fairridge.metrics.intervals import effective_size, mean_estimates, rate_estimates
+from fairridge.metrics.group_table import GroupTable
+from fairridge.metrics.groups import Grouping
 
 
 class LateModule:
@@ -199,16 +200,14 @@ def least_deviance(family, A, y, Q, here, r):
 
 def rate_interval(hits, weight, confidence):
     """Return a weighted share with Wilson's interval, of Kish's effective number of rows."""
-    p = np.average(hits, weights=weight) if len(hits) else np.nan
-    return rate_estimates(np.array([p]), np.array([effective_size(weight)]), confidence)[0]
+    return GroupTable.of([Grouping.everyone(len(hits))], weight, hits).rates(0, confidence)[0]
 
 
 def mean_interval(values, weight, confidence):
     """Return a weighted mean with Student's interval, of Kish's effective number of rows."""
-    mean = np.average(values, weights=weight) if len(values) else np.nan
-    variance = np.average((values - mean) ** 2, weights=weight) if len(values) else np.nan
-    parts = (np.array([each]) for each in (mean, variance, effective_size(weight)))
-    return mean_estimates(*parts, confidence)[0]
+    return GroupTable.of([Grouping.everyone(len(values))], weight, values).averages(0, confidence)[
+        0
+    ]
 
 
 def r_squared(values, columns, weight=None, given=None):

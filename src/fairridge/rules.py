@@ -25,7 +25,6 @@ from fairridge.metrics.contrasts import (
     mean_gap_p_value,
     ratio_limits,
     ratio_p_value,
-    with_more_rows,
 )
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
 from fairridge.metrics.groups import Grouping
@@ -81,8 +80,14 @@ class Group:
 
     def times(self, factor: float) -> Group:
         """Return the same values in so many times as many rows."""
-        n_rows = int(np.ceil(self.n_rows * factor))
-        return replace(self, n_rows=n_rows, mean=with_more_rows(self.mean, factor))
+        n = self.mean.size
+        mean = replace(
+            self.mean,
+            size=n * factor,
+            error=self.mean.error * float(np.sqrt((n - 1.0) / (factor * n - 1.0))),
+            skewness=self.mean.skewness / float(np.sqrt(factor)),
+        )
+        return replace(self, n_rows=int(np.ceil(self.n_rows * factor)), mean=mean)
 
 
 @dataclass(frozen=True)

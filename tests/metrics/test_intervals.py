@@ -8,7 +8,6 @@ from scipy import stats
 
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
-from fairridge.metrics.intervals import effective_size
 from tests.zoo import LateModule, mean_interval, rate_interval
 
 proportion = LateModule("statsmodels.stats.proportion")
@@ -43,7 +42,7 @@ def test_means_have_students_interval(confidence):
 
 def test_unequal_weights_count_as_fewer_rows():
     weight = np.array([1.0, 1.0, 2.0])
-    assert effective_size(weight) == 16.0 / 6.0
+    assert GroupTable.of([Grouping.everyone(len(weight))], weight).sizes[0] == 16.0 / 6.0
     found = rate_interval(np.array([True, False, True]), weight, 0.9)
     low, high = proportion.proportion_confint(0.75 * 16 / 6, 16 / 6, alpha=0.1, method="wilson")
     np.testing.assert_allclose([found.value, found.low, found.high], [0.75, low, high], rtol=1e-12)
@@ -65,7 +64,9 @@ def test_nothing_to_estimate_from_is_not_a_number():
 def test_hardly_more_than_one_row_has_no_width_without_an_error(df):
     # At the first of these degrees of freedom SciPy's quantile is infinite.
     weight, values = np.array([1.0, (1.0 - np.sqrt(1.0 - df**2)) / df]), np.full(2, 2.0)
-    assert effective_size(weight) - 1.0 == pytest.approx(df, rel=1e-3)
+    assert GroupTable.of([Grouping.everyone(len(weight))], weight).sizes[0] - 1.0 == pytest.approx(
+        df, rel=1e-3
+    )
     found = mean_interval(values, weight, 0.95)
     assert found.low == found.value == found.high == 2.0
     ratio = ratio_of_totals(values, values / 2.0, weight, 0.95)

@@ -16,9 +16,9 @@ from fairridge.metrics.contrasts import (
     ratio_limits,
     ratio_p_value,
     size_as_share,
-    with_more_rows,
 )
 from fairridge.metrics.groups import Grouping
+from fairridge.rules import Group
 
 
 def part_of(values, weight):
@@ -49,7 +49,9 @@ def test_skewness_is_that_of_the_mean():
     values = np.random.default_rng(2).exponential(size=40)
     part = part_of(values, np.full(40, 3.0))
     assert part.skewness == pytest.approx(skew(values, bias=False) / np.sqrt(40))
-    assert with_more_rows(part, 4.0).skewness == pytest.approx(part.skewness / 2.0)
+    assert Group("", "", 40, 1.0, part).times(4.0).mean.skewness == pytest.approx(
+        part.skewness / 2.0
+    )
     weight = np.repeat([1.0, 2.0], 20)
     cubes = weight**3 @ (values - np.average(values, weights=weight)) ** 3
     uneven = part_of(values, weight)

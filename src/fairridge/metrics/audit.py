@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairridge._typing import Floats
 from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
-from fairridge.data import Table, as_table, log_exposure, name_of, warn_of_order, weights
+from fairridge.data import Table, as_table, name_of, warn_of_order, weights
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.batches import Batches, InMemory, Streamed, Sums
 from fairridge.metrics.comparison import Asked, AuditedColumns, ComparedRows, compare
@@ -28,7 +28,6 @@ from fairridge.metrics.outcomes import (
     decide,
     of_times,
     read_predictions,
-    vector_of,
 )
 from fairridge.sources import RowSource
 from fairridge.sources.batch import Batch
@@ -244,7 +243,7 @@ def _audited(
 ) -> Audit:
     """Look at all rows, decide how they are read, and compare their groups."""
     batches = data.batches
-    seen = batches.sum(partial(_first_look, bins, data.kinds))
+    seen = batches.sum(partial(_first_look, data.kinds))
     attributes, controls = (attributes_of(seen[name], bins) for name in ("attributes", "controls"))
     backend = batches.rows.attributes.backend if isinstance(batches, InMemory) else None
     columns = AuditedColumns(attributes, intersections, backend)
@@ -266,11 +265,11 @@ def _audited(
     return replace(found, learned_share=share)
 
 
-def _first_look(bins: int, kinds: Mapping[str, Kind] | None, rows: AuditedInput) -> Sums:
+def _first_look(kinds: Mapping[str, Kind] | None, rows: AuditedInput) -> Sums:
     """Look at rows for what all of them decide before they are summed."""
     tables = {"attributes": rows.attributes, "controls": rows.controls}
     values = {
-        name: None if table is None else attribute_values(table, rows.mean_weight, bins, kinds)
+        name: None if table is None else attribute_values(table, rows.mean_weight, kinds)
         for name, table in tables.items()
     }
     response = None if rows.response is None else Representatives.of(rows.response)
@@ -334,25 +333,24 @@ class RowReader:
         frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
         n = frame.shape[0]
         keep, weight = kept_rows(frame, roles.weight)
-        response = exposure = None
         if not len(np.arange(n)[keep]):
             return None
-        if len(roles.response) == 1:
-            (name,) = roles.response
-            response = vector_of(frame.get_column(name), n, f"column {name!r}", keep)
-        if roles.exposure is not None:
-            column, name = frame.get_column(roles.exposure), f"exposure column {roles.exposure!r}"
-            exposure = np.exp(log_exposure(column, n, name, keep))
-        columns = list(predicted[keep].T)
-        if predicted.ndim == 1:
-            columns = [vector_of(predicted, n, "the prediction", keep)]
+        response, exposure = "".join(roles.response), roles.exposure
+        names = f"column {response!r}", "the prediction", f"exposure column {exposure!r}"
+        read = read_predictions(
+            frame.get_column(response) if len(roles.response) == 1 else None,
+            predicted,
+            None,
+            None if exposure is None else frame.get_column(exposure),
+            n,
+            keep,
+            names,
+        )
         return AuditedInput(
             attributes=self._table(frame, roles.sensitive, keep),
             controls=self._table(frame, self.controls, keep) if self.controls else None,
-            response=response,
-            columns=columns,
             weight=np.ones(n) if weight is None else weight,
-            exposure=exposure,
+            **read,
         )
 
     def _table(self, frame: nw.DataFrame[Any], names: Sequence[str], keep: Any) -> Table:

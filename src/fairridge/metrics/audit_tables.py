@@ -215,12 +215,15 @@ class Audit(Tabular, Between):
         return self._frame(columns_of(rows))
 
     def _tables(self) -> list[Table]:
-        notes = [
-            *([] if self.score_bins is None else [self.score_bins.words, NOT_LEARNED]),
-            f"In parentheses and brackets: {100 * self.confidence:g} % intervals.",
-            *self._about_small,
-        ]
-        return [Table(self._title, self._columns(), self._facts(), notes, listed=True)]
+        notes = [] if self.score_bins is None else [self.score_bins.words, NOT_LEARNED]
+        notes.append(f"In parentheses and brackets: {100 * self.confidence:g} % intervals.")
+        if any(group.small for group in self._groups):
+            less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
+            notes.append(
+                f"* fewer than {self.small} rows{less}: left out of ratios and differences."
+            )
+        title = f"Audit of {self.overall.count:,} rows, {self.kind}"
+        return [Table(title, self._columns(), self._facts(), notes, listed=True)]
 
     def _columns(self) -> dict[str, Column]:
         """Return one row per group below a row with its attribute, all rows together last."""
@@ -244,26 +247,9 @@ class Audit(Tabular, Between):
                 columns[name] = Column(values, head, style, scale=scale, texts=texts)
         return columns
 
-    @property
-    def _about_small(self) -> list[str]:
-        """What the asterisk of small groups means, if there are any."""
-        if not any(group.small for group in self._groups):
-            return []
-        less = f" or {self.minimum_share:.1%} of all rows" if self.minimum_share else ""
-        return [f"* fewer than {self.small} rows{less}: left out of ratios and differences."]
-
-    @property
-    def _title(self) -> str:
-        return f"Audit of {self.overall.count:,} rows, {self.kind}"
-
-    @property
-    def _who(self) -> str:
-        """Who is selected, if a capacity decides."""
-        if self.top is None:
-            return ""
-        return f"the top {f'{self.top:.1%}' if isinstance(self.top, float) else f'{self.top:,}'}"
-
     def _facts(self) -> list[tuple[str, str]]:
+        style = ".1%" if isinstance(self.top, float) else ","
+        selected = "" if self.top is None else f"the top {self.top:{style}}"
         strongest = "" if self.strongest is None else f", {self.strongest.column}"
         correlation = f"{number(self.max_correlation, 3)}{strongest}"
         means = Estimate(*self.group_means)
@@ -274,7 +260,7 @@ class Audit(Tabular, Between):
             difference = self.mean_difference
         facts = [
             ("favorable outcome", self.favorable.with_reason),
-            ("selected", self._who),
+            ("selected", selected),
             ("share of scores explained by S (R²)", _share(self.eta_share)),
             ("share of predicted means explained by S (R²)", _share(self.means_share)),
             *(

@@ -36,11 +36,12 @@ def brier_terms(
     -------
     ndarray of shape (n, m)
     """
-    free = _Uncensored(time, event, weight)
-    before = np.where(event > 0.0, free.just_before(time), 1.0)
+    known, free = _uncensored(time, event, weight)
+    before = np.where(event > 0.0, free[np.searchsorted(known, time, side="left")], 1.0)
     died = (time[:, None] <= times) & (event[:, None] > 0.0)
     alive = time[:, None] > times
-    after = np.where(alive.any(axis=0), free.at(times), 1.0)
+    at_times = free[np.searchsorted(known, times, side="right")]
+    after = np.where(alive.any(axis=0), at_times, 1.0)
     return survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / after
 
 
@@ -116,19 +117,14 @@ def integrated_brier_score(
     return float(mean_over_times(scores, times))
 
 
-class _Uncensored:
-    """Kaplan–Meier estimate of the probability of not being censored yet; events come first."""
+def _uncensored(time: Floats, event: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return times, and the Kaplan–Meier estimate of not being censored before and after each.
 
-    def __init__(self, time: Floats, event: Floats, weight: Floats) -> None:
-        self._times, codes = np.unique(time, return_inverse=True)
-        lost = np.bincount(codes, weights=weight * (event == 0.0))
-        died = np.bincount(codes, weights=weight * (event > 0.0))
-        at_risk = np.cumsum((lost + died)[::-1])[::-1] - died
-        steps = 1.0 - np.divide(lost, at_risk, out=np.zeros_like(lost), where=at_risk > 0.0)
-        self._values = np.concatenate([[1.0], np.cumprod(steps)])
-
-    def at(self, times: Floats) -> Floats:
-        return self._values[np.searchsorted(self._times, times, side="right")]
-
-    def just_before(self, times: Floats) -> Floats:
-        return self._values[np.searchsorted(self._times, times, side="left")]
+    Events come first.
+    """
+    times, codes = np.unique(time, return_inverse=True)
+    lost = np.bincount(codes, weights=weight * (event == 0.0))
+    died = np.bincount(codes, weights=weight * (event > 0.0))
+    at_risk = np.cumsum((lost + died)[::-1])[::-1] - died
+    steps = 1.0 - np.divide(lost, at_risk, out=np.zeros_like(lost), where=at_risk > 0.0)
+    return times, np.concatenate([[1.0], np.cumprod(steps)])

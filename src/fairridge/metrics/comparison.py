@@ -23,6 +23,7 @@ from fairridge.engines import Moments
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.batches import Batches, InMemory, Sums
+from fairridge.metrics.brier import PredictedSurvival
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     CalibrationBin,
@@ -52,12 +53,10 @@ from fairridge.metrics.share_interval import (
 )
 from fairridge.metrics.sorted_scores import (
     INCOMPARABLE,
-    BinErrors,
     BinnedScores,
     Distances,
     Ranking,
     SortedScores,
-    Spread,
     ranking,
 )
 
@@ -91,7 +90,7 @@ class AuditedColumns:
         """Learn the groups of rows in memory."""
         table = rows.attributes
         assert table is not None
-        values = attribute_values(table, rows.mean_weight, bins)
+        values = attribute_values(table, rows.mean_weight)
         return cls(attributes_of(values, bins), backend=table.backend)
 
     @property
@@ -133,20 +132,56 @@ class ComparedRows:
     controls: Floats | None = None  # written out, of shape (n, c)
 
     @property
-    def judged(self) -> dict[Any, tuple[list[Judged], Floats]]:
-        """What S may explain, by name, with the weights of rows, and given which controls."""
-        outcomes, weight = self.outcomes, self.outcomes.weight
-        nothing = self.known.columns[:, :0]
+    def explained(self) -> dict[Any, tuple[list[Judged], Floats, Floats]]:
+        """What S may explain, by name: scores with the weights of rows, S, and controls."""
+        outcomes, weight, S = self.outcomes, self.outcomes.weight, self.known.crossed
         several = [column[:, None] for column in self.classes.values()]
         scores = np.hstack(several) if several else outcomes.score[:, None]
-        name = "eta_share" if outcomes.of_times else "means_share"
-        found: dict[Any, tuple[list[Judged], Floats]] = {name: ([(scores, weight)], nothing)}
+        judged: dict[Any, Judged] = {
+            "eta_share" if outcomes.of_times else "means_share": (scores, weight)
+        }
         if self.eta is not None:
-            found["eta_share"] = [(self.eta, outcomes.row_weight)], nothing
-        if self.controls is not None:
-            found["partial_r_squared"] = [(scores, weight)], self.controls
+            judged["eta_share"] = self.eta, outcomes.row_weight
         for label, column in zip(self.classes, several, strict=True):
-            found["class", label] = [(column, weight)], nothing
+            judged["class", label] = column, weight
+        found = {name: ([one], S, S[:, :0]) for name, one in judged.items()}
+        if self.controls is not None:
+            found["partial_r_squared"] = [(scores, weight)], S, self.controls
+        return found
+
+    @cached_property
+    def _ordered(self) -> SortedScores:
+        return SortedScores(self.outcomes.score, self.outcomes.weight)
+
+    def distances(self, table: GroupTable, k: int, reference: int | None) -> list[Distances]:
+        """Compare the groups of an attribute with a reference group, or with all other rows."""
+        return self._ordered.of_groups(self.known.partitions[k], reference)
+
+    def rankings(self, confidence: float) -> list[Ranking]:
+        """Return how well scores separate the classes in every group."""
+        found = []
+        for part in self.known.parts:
+            # Put together once, the rows of a group are a slice, and need no search in all rows.
+            true = self.outcomes.observed[part.order]
+            score, weight = self.outcomes.score[part.order], self.outcomes.weight[part.order]
+            found += [
+                ranking(true[rows], score[rows], weight[rows], confidence) for rows in part.slices
+            ]
+        return found
+
+    def briers(self, survival: PredictedSurvival, confidence: float) -> list[Estimate]:
+        """Return Brier scores of predicted survival; each group has its own censoring."""
+        found = []
+        for part in self.known.parts:
+            for rows in (part.order[place] for place in part.slices):
+                weight = self.outcomes.weight[rows]
+                terms = survival.take(rows).terms(weight) if len(rows) else None
+                group = [Grouping.everyone(len(rows))]
+                found += (
+                    [UNDEFINED]
+                    if terms is None
+                    else GroupTable.of(group, weight, terms).averages(0, confidence)
+                )
         return found
 
 
@@ -162,6 +197,19 @@ class Asked:
     reference: Mapping[str, Any] = field(default_factory=dict)
     controls: tuple[str, ...] = ()
     brief: bool = False
+
+    def attribute_audit(
+        self,
+        name: str,
+        groups: Sequence[GroupMeasures],
+        reference: int | None,
+        calibration: tuple[CalibrationBin, ...],
+    ) -> AttributeAudit:
+        """Compare the groups of an attribute."""
+        ends = self.confidence, self.decided.amounts
+        return AttributeAudit.of(
+            name, tuple(groups), reference, calibration, *ends, brief=self.brief
+        )
 
 
 # ------------------------------------------------------------------------ sums of groups
@@ -201,9 +249,10 @@ class GroupSums:
         others = {name: table.groups(chosen) for name, table in self.others.parts.items()}
         return replace(self, rows=self.rows.groups(chosen), others=Sums(others))
 
-    def is_known(self, name: str) -> bool:
-        """Whether there are means of this."""
-        return name in dict(self.columns)
+    @property
+    def has_responses(self) -> bool:
+        """Whether predictions are compared with responses."""
+        return "mean_response" in dict(self.columns)
 
     def measures(
         self, confidence: float, small: int, minimum_share: float, *, brief: bool
@@ -320,10 +369,8 @@ def first_sums(rows: ComparedRows, *, brief: bool, binned: bool) -> Sums:
     if binned:
         sums["scores"] = ValueWeights.of(outcomes.score, outcomes.weight)
     if not brief:
-        of_shares = {
-            name: moments_of(judged, known.crossed, C) for name, (judged, C) in rows.judged.items()
-        }
-        sums["shares"] = Sums(of_shares)
+        each = rows.explained.items()
+        sums["shares"] = Sums({name: moments_of(*explained) for name, explained in each})
     if rows.controls is not None:
         sums["adjusted"] = Sums({
             k: AdjustedDifferences.moments(outcomes.score, part, rows.controls, outcomes.weight)
@@ -346,7 +393,7 @@ class SecondPass:
     def of(cls, first: Sums, scores: Floats, weight: Floats, asked: Asked) -> SecondPass:
         """Prepare the second pass; `scores`, with their weights, are those of all rows."""
         levels, brief = np.arange(1, CALIBRATION_BINS) / CALIBRATION_BINS, asked.brief
-        calibrated = not brief and first["groups"].is_known("mean_response")
+        calibrated = not brief and first["groups"].has_responses
         tenths = np.unique(weighted_quantiles(scores, weight, levels)) if calibrated else None
         of_shares = {} if brief else first["shares"].parts
         shares = {name: Regressions.of(moments) for name, moments in of_shares.items()}
@@ -368,11 +415,8 @@ class SecondPass:
         if self.bins is not None:
             sums["bins"] = BinnedScores.of(known.parts, outcomes, self.bins)
         if not self.brief:
-            judged = rows.judged
-            sums["shares"] = Sums({
-                name: regressions.sums(judged[name][0], known.crossed, judged[name][1])
-                for name, regressions in self.shares.items()
-            })  # fmt: skip
+            explained, each = rows.explained, self.shares.items()
+            sums["shares"] = Sums({name: by.sums(*explained[name]) for name, by in each})
         if rows.controls is not None:
             sums["adjusted"] = Sums({
                 k: one.sums(outcomes.score, part, rows.controls, outcomes.weight)
@@ -391,7 +435,7 @@ def compare(batches: Batches, asked: Asked) -> Audit:
     nowhere: how scores rank, calibration by tenth, what S explains, precision, errors, totals of
     classes, and intervals of the lowest ratios.
     """
-    rows = batches.rows if isinstance(batches, InMemory) else None
+    rows: Any = batches.rows if isinstance(batches, InMemory) else None
     first = batches.sum(partial(first_sums, brief=asked.brief, binned=rows is None))
     if rows is None:
         scores = first["scores"].values, first["scores"].weights
@@ -401,12 +445,10 @@ def compare(batches: Batches, asked: Asked) -> Audit:
     second = batches.sum(second_pass)
     groups = first["groups"].without_empty_groups()
     references = _references(groups.rows, asked.reference)
-    sorted_: _Sorted | _Binned
-    if rows is None:
-        sorted_ = _Binned(second["bins"].groups(first["groups"].occupied), groups.rows)
-    else:
-        sorted_ = _Sorted(rows)
-    measured = _measured(groups, sorted_, second_pass, first, second, references, asked)
+    bins = None if rows is not None else second["bins"].groups(first["groups"].occupied)
+    measured = _measured(
+        groups, rows if bins is None else bins, second_pass, first, second, references, asked
+    )
     overall, *each = [measured[place] for place in groups.rows.places]
     tenths, *calibration = _calibration(second, len(groups.rows.places), asked.confidence)
     strongest, attribution = _dependence(first["moments"]["entries"][0], asked)
@@ -420,7 +462,7 @@ def compare(batches: Batches, asked: Asked) -> Audit:
         small=asked.small,
         overall=overall[0],
         attributes=tuple(
-            _attribute_audit(*of_part, asked)
+            asked.attribute_audit(*of_part)
             for of_part in zip(
                 groups.rows.attributes[1:], each, references, calibration, strict=True
             )
@@ -431,7 +473,7 @@ def compare(batches: Batches, asked: Asked) -> Audit:
         top=decided.top,
         minimum_share=asked.minimum_share,
         controls=asked.controls,
-        score_bins=sorted_.errors(references),
+        score_bins=None if bins is None else bins.errors(groups.rows.places[1:], references),
         _backend=asked.columns.backend,
         **_shares(second_pass, second, asked.confidence),
     )
@@ -442,26 +484,12 @@ def compare_crossed(partition: Grouping, outcomes: Outcomes, asked: Asked) -> At
     parts = Grouping.everyone(len(outcomes.score)), partition
     sums = GroupSums.of(parts, outcomes, brief=True)
     _, *groups = sums.measures(asked.confidence, asked.small, asked.minimum_share, brief=True)
-    return _attribute_audit(partition.attribute, groups, None, (), asked)
-
-
-def _attribute_audit(
-    name: str,
-    groups: Sequence[GroupMeasures],
-    reference: int | None,
-    calibration: tuple[CalibrationBin, ...],
-    asked: Asked,
-) -> AttributeAudit:
-    """Compare the groups of an attribute."""
-    amounts, brief = asked.decided.amounts, asked.brief
-    return AttributeAudit.of(
-        name, tuple(groups), reference, calibration, asked.confidence, amounts, brief=brief
-    )
+    return asked.attribute_audit(partition.attribute, groups, None, ())
 
 
 def _measured(
     groups: GroupSums,
-    sorted_: _Sorted | _Binned,
+    scored: ComparedRows | BinnedScores,
     second_pass: SecondPass,
     first: Sums,
     second: Sums,
@@ -471,11 +499,11 @@ def _measured(
     """Return all that is measured in groups, those of all attributes one after the other."""
     confidence, more = asked.confidence, dict[str, list[Any]]()
     found = groups.measures(confidence, asked.small, asked.minimum_share, brief=asked.brief)
-    if not asked.brief and asked.decided.ranks and groups.is_known("mean_response"):
-        more["ranking"] = sorted_.rankings(confidence)
-    if isinstance(sorted_, _Sorted):
-        more |= sorted_.briers(confidence)
-    apart = [sorted_.distances(k, reference) for k, reference in enumerate(references)]
+    if not asked.brief and asked.decided.ranks and groups.has_responses:
+        more["ranking"] = scored.rankings(confidence)
+    if isinstance(scored, ComparedRows) and scored.outcomes.survival is not None:
+        more["brier"] = scored.briers(scored.outcomes.survival, confidence)
+    apart = [scored.distances(groups.rows, k, reference) for k, reference in enumerate(references)]
     more["distances"] = [INCOMPARABLE, *chain.from_iterable(apart)]
     if second_pass.adjusted:
         each = second["adjusted"].parts.items()
@@ -528,77 +556,6 @@ def _dependence(moments: Moments, asked: Asked) -> tuple[Correlation | None, Att
     return strongest, lmg(
         of_sensitive, products, variance, columns.owners, labels, backend=columns.backend
     )
-
-
-@dataclass(frozen=True)
-class _Sorted:
-    """Distances and rankings of rows in memory."""
-
-    rows: ComparedRows
-
-    @cached_property
-    def _ordered(self) -> SortedScores:
-        return SortedScores(self.rows.outcomes.score, self.rows.outcomes.weight)
-
-    def distances(self, k: int, reference: int | None) -> list[Distances]:
-        """Compare the groups of an attribute."""
-        return self._ordered.of_groups(self.rows.known.partitions[k], reference)
-
-    def rankings(self, confidence: float) -> list[Ranking]:
-        """Return how well scores separate the classes in every group."""
-        found = []
-        outcomes = self.rows.outcomes
-        for part in self.rows.known.parts:
-            # Put together once, the rows of a group are a slice, and need no search in all rows.
-            true = outcomes.observed[part.order]
-            score, weight = outcomes.score[part.order], outcomes.weight[part.order]
-            found += [
-                ranking(true[rows], score[rows], weight[rows], confidence) for rows in part.slices
-            ]
-        return found
-
-    def briers(self, confidence: float) -> dict[str, list[Estimate]]:
-        """Return Brier scores of predicted survival; each group has its own censoring."""
-        survival, weight = self.rows.outcomes.survival, self.rows.outcomes.weight
-        if survival is None:
-            return {}
-        found = []
-        for part in self.rows.known.parts:
-            for rows in (part.order[place] for place in part.slices):
-                terms = survival.take(rows).terms(weight[rows]) if len(rows) else None
-                group = Grouping.everyone(len(rows))
-                found += (
-                    [UNDEFINED]
-                    if terms is None
-                    else GroupTable.of([group], weight[rows], terms).averages(0, confidence)
-                )
-        return {"brier": found}
-
-    def errors(self, references: Sequence[int | None]) -> None:
-        """Return None: sorted scores have no errors."""
-
-
-@dataclass(frozen=True)
-class _Binned:
-    """The same of rows elsewhere."""
-
-    bins: BinnedScores
-    table: GroupTable
-
-    def distances(self, k: int, reference: int | None) -> list[Distances]:
-        """Compare the groups of an attribute."""
-        place, table = self.table.places[k + 1], self.table
-        columns = table.weights[place], table.means[0, place], table.squares[0, place]
-        spreads = [Spread(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-        return self.bins.distances(place, spreads, reference)
-
-    def rankings(self, confidence: float) -> list[Ranking]:
-        """Return how well scores separate the classes in every group."""
-        return self.bins.rankings(confidence)
-
-    def errors(self, references: Sequence[int | None]) -> BinErrors:
-        """Return how far these may be from those of sorted scores."""
-        return self.bins.errors(self.table.places[1:], references)
 
 
 def _references(table: GroupTable, reference: Mapping[str, Any]) -> list[int | None]:

@@ -230,14 +230,6 @@ def _cubes(
     return np.concatenate(found)
 
 
-def with_more_rows(group: Estimate, factor: float) -> Estimate:
-    """Return the same values in so many times as many rows."""
-    n = group.size
-    error = group.error * float(np.sqrt((n - 1.0) / (factor * n - 1.0)))
-    skewness = group.skewness / float(np.sqrt(factor))
-    return replace(group, size=n * factor, error=error, skewness=skewness)
-
-
 def size_as_share(group: Estimate) -> float:
     """Return the effective number of rows for the test of a share."""
     n = group.size

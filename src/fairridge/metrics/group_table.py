@@ -7,8 +7,9 @@ same rows in memory. Distances between distributions need sorted scores, and sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats, Integers
-from fairridge.data import Encoding, Indicators, Piece
+from fairridge.data import Encoding, Indicators
 from fairridge.engines import Engine, MemoryEngine, columns_in_threads, in_memory
 from fairridge.families.sums import PredictedMeans
 from fairridge.metrics.batches import Sums
@@ -80,15 +81,19 @@ class GroupTable:
             0.0 if column.dtype == bool or not len(column) else column[0] for column in columns
         ]
         shifted = [v - start if start else v for v, start in zip(columns, first, strict=True)]
-        rows = _WeightedColumns.of(weight, shifted)
-        parts = columns_in_threads(rows.by_group, groupings, len(weight))
+        largest, unit, weighted = float(weight.max(initial=0.0)), None, shifted
+        if weight.min(initial=largest) < largest:
+            unit = weight / largest  # squares of 1e-200 vanish
+            weighted = [column * unit for column in shifted]
+        sums = partial(_sums_by_group, unit, shifted, weighted)
+        parts = columns_in_threads(sums, groupings, len(weight))
         counts, weights, sizes, means, squares = [
             np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)
         ]
         means += np.reshape(first, (-1, 1))
         attributes = tuple([grouping.attribute for grouping in groupings])
         labels = tuple([grouping.labels for grouping in groupings])
-        return cls(attributes, labels, counts, weights, sizes, means, squares)
+        return cls(attributes, labels, counts, largest * weights, sizes, means, largest * squares)
 
     def __add__(self, other: GroupTable) -> GroupTable:
         weights = self.weights + other.weights
@@ -122,10 +127,6 @@ class GroupTable:
         counts, weights, sizes = self.counts[chosen], self.weights[chosen], self.sizes[chosen]
         means, squares = self.means[:, chosen], self.squares[:, chosen]
         return GroupTable(self.attributes, labels, counts, weights, sizes, means, squares)
-
-    def columns(self, count: int) -> GroupTable:
-        """Return the first columns alone."""
-        return replace(self, means=self.means[:count], squares=self.squares[:count])
 
     def rates(self, column: int, confidence: float) -> list[Estimate]:
         """Return the share of rows of each group for which a column is true, after Wilson."""
@@ -180,44 +181,34 @@ def impact_ratios(table: GroupTable) -> Floats:
     return np.fmin.reduce(ratios) if ratios else np.full(len(table.means), np.nan)
 
 
-@dataclass(frozen=True)
-class _WeightedColumns:
-    """Columns, and the same times weights, which are relative to the largest."""
+def _sums_by_group(
+    unit: Floats | None,
+    columns: Sequence[NDArray[Any]],
+    weighted: Sequence[NDArray[Any]],
+    grouping: Grouping,
+) -> tuple[Integers, Floats, Floats, Floats, Floats]:
+    """Return counts, weights, sizes, means and squares by the groups of one attribute.
 
-    largest: float
-    unit: Floats | None  # None if all are equal
-    columns: Sequence[NDArray[Any]]
-    weighted: Sequence[NDArray[Any]]
-
-    @classmethod
-    def of(cls, weight: Floats, columns: Sequence[NDArray[Any]]) -> _WeightedColumns:
-        """Multiply columns by weights."""
-        largest = float(weight.max(initial=0.0))
-        if weight.min(initial=largest) == largest:
-            return cls(largest, None, columns, columns)
-        unit = weight / largest  # squares of 1e-200 vanish
-        return cls(largest, unit, columns, [column * unit for column in columns])
-
-    def by_group(self, grouping: Grouping) -> tuple[Integers, Floats, Floats, Floats, Floats]:
-        """Return counts, weights, sizes, means and squares by the groups of one attribute."""
-        codes, size, unit = grouping.codes, len(grouping.labels), self.unit
-        counts = np.bincount(codes, minlength=size)
-        total, sizes = counts.astype(np.float64), counts.astype(np.float64)
-        if unit is not None:
-            total, of_squares = _added(codes, size, [unit, unit * unit])
-            sizes = _quotient(total**2, of_squares)
-        empty = counts == 0
-        means = _added(codes, size, self.weighted) / (total + empty)
-        squares = np.empty_like(means)
-        for k, column in enumerate(self.columns):
-            if column.dtype == bool:
-                squares[k] = total * means[k] * (1.0 - means[k])
-                continue
-            apart = column - (means[k].take(codes) if size > 1 else means[k])
-            apart *= apart
-            squares[k] = _added(codes, size, [apart if unit is None else apart * unit])[0]
-        means[:, empty] = np.nan
-        return counts, self.largest * total, sizes, means, self.largest * squares
+    Weights are relative to the largest, and None if all are equal; columns come times them as well.
+    """
+    codes, size = grouping.codes, len(grouping.labels)
+    counts = np.bincount(codes, minlength=size)
+    total, sizes = counts.astype(np.float64), counts.astype(np.float64)
+    if unit is not None:
+        total, of_squares = _added(codes, size, [unit, unit * unit])
+        sizes = _quotient(total**2, of_squares)
+    empty = counts == 0
+    means = _added(codes, size, weighted) / (total + empty)
+    squares = np.empty_like(means)
+    for k, column in enumerate(columns):
+        if column.dtype == bool:
+            squares[k] = total * means[k] * (1.0 - means[k])
+            continue
+        apart = column - (means[k].take(codes) if size > 1 else means[k])
+        apart *= apart
+        squares[k] = _added(codes, size, [apart if unit is None else apart * unit])[0]
+    means[:, empty] = np.nan
+    return counts, total, sizes, means, squares
 
 
 def _added(codes: Integers, size: int, vectors: Sequence[NDArray[Any]]) -> Floats:
@@ -335,13 +326,8 @@ def bands_of(engine: Engine) -> tuple[Bands, ...]:
 
 def _distributions(engine: MemoryEngine) -> Sums:
     """Count the values of the numeric columns of S."""
-    columns, weight = list(_numbers(engine.rows.sensitive)), engine.weights
+    pieces = [one for one in engine.rows.sensitive if not isinstance(one, Indicators)]
+    columns = [column.astype(np.float64) for piece in pieces for column in piece.values.T]
+    weight = engine.weights
     each = columns_in_threads(lambda x: ValueWeights.of(x, weight), columns, len(weight))
     return Sums(dict(enumerate(each)))
-
-
-def _numbers(pieces: Sequence[Piece]) -> Iterator[Floats]:
-    """Yield the numeric columns of some pieces."""
-    for piece in pieces:
-        if not isinstance(piece, Indicators):
-            yield from piece.values.T.astype(np.float64)

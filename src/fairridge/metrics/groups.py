@@ -176,12 +176,10 @@ class Attribute:
         return [lost.astype(np.float64), np.where(lost, self.mean, values)]
 
 
-def attribute_values(
-    table: Table, weight: Floats, bins: int = BINS, kinds: Mapping[str, str] | None = None
-) -> Sums:
+def attribute_values(table: Table, weight: Floats, kinds: Mapping[str, str] | None = None) -> Sums:
     """Look at every column of all rows, or of a batch of rows whose columns are of some kinds."""
     columns = range(table.shape[1])
-    return Sums({k: AttributeValues.of(table, k, weight, bins, kinds) for k in columns})
+    return Sums({k: AttributeValues.of(table, k, weight, kinds) for k in columns})
 
 
 def attributes_of(values: Sums | None, bins: int = BINS) -> tuple[Attribute, ...]:
@@ -214,14 +212,13 @@ class AttributeValues:
     levels: dict[Any, bool] | None  # whether rows have them, in order; None of numbers
     is_sorted: bool = False  # whether levels are text, which is in order of the alphabet
     of_batch: bool = False  # whether other rows may add to it
-    few: NDArray[Any] | None = None  # distinct numbers; None if there are many
     numbers: ValueWeights | None = None  # None if all are missing
     total: float = 0.0  # sum and count of numbers
     count: int = 0
 
     @classmethod
     def of(
-        cls, table: Table, k: int, weight: Floats, bins: int, kinds: Mapping[str, str] | None
+        cls, table: Table, k: int, weight: Floats, kinds: Mapping[str, str] | None
     ) -> AttributeValues:
         """Look at a column; of all rows, numbers are kept as they are."""
         name, column = table.label(k), table.column(k)
@@ -233,17 +230,19 @@ class AttributeValues:
             _require_few(name, len(present))
             return cls(name, -1 in present, levels, kinds[name] == "text", of_batch=True)
         numbers = column.astype(np.float64)
-        _require_finite(name, numbers)
+        if np.isinf(numbers).any():
+            raise ValueError(
+                f"sensitive attribute {name!r} contains infinity; drop those rows, or correct them."
+            )
         there = ~np.isnan(numbers)
-        known = numbers[there]
+        known = column[there]
         values = ValueWeights if kinds is None else ValueWeights.of
         return cls(
             name,
             not there.all(),
             None,
-            few=few_values(column[there], max(bins, 2)),
             numbers=values(known, weight[there]) if len(known) else None,
-            total=float(known.sum()),
+            total=float(numbers[there].sum()),
             count=len(known),
             of_batch=kinds is not None,
         )
@@ -256,13 +255,9 @@ class AttributeValues:
             }
             _require_few(self.name, sum(levels.values()))
             return replace(self, missing=self.missing or other.missing, levels=levels)
-        few = None
-        if self.few is not None and other.few is not None:
-            few = np.unique(np.concatenate([self.few, other.few]))
         return replace(
             self,
             missing=self.missing or other.missing,
-            few=few,
             numbers=add(self.numbers, other.numbers),
             total=self.total + other.total,
             count=self.count + other.count,
@@ -275,19 +270,8 @@ class AttributeValues:
             levels = sorted(present) if self.is_sorted else present
             return Attribute(self.name, tuple(levels), self.missing)
         mean = self.total / self.count if self.count else 0.0
-        if self.few is not None and len(self.few) <= max(bins, 2):
-            bands = Bands.of_values(self.few)
-        else:
-            assert self.numbers is not None
-            bands = self.numbers.bands(bins)
+        bands = Bands((), np.empty(0)) if self.numbers is None else self.numbers.bands(bins)
         return Attribute(self.name, None, self.missing, mean, bands)
-
-
-def _require_finite(name: str, numbers: Floats) -> None:
-    if np.isinf(numbers).any():
-        raise ValueError(
-            f"sensitive attribute {name!r} contains infinity; drop those rows, or correct them."
-        )
 
 
 def encoded_groupings(
@@ -408,8 +392,13 @@ class ValueWeights:
         starts = _starts(rounded := _rounded_up(values, digits))
         if len(starts) > MAX_DISTINCT_VALUES and digits > 0:
             fewer = range(digits - DIGIT_STEP, -1, -DIGIT_STEP)
+            values = values.astype(np.float64)
+
+            def is_few(digits: int) -> bool:
+                return len(_starts(_rounded_up(values, digits))) <= MAX_DISTINCT_VALUES
+
             # The fewer the digits, the fewer values are left: halving finds how many suffice.
-            place = bisect(fewer, False, key=lambda each: _is_few(values, each))
+            place = bisect(fewer, False, key=is_few)
             digits = fewer[min(place, len(fewer) - 1)]
             starts = _starts(rounded := _rounded_up(values, digits))
         return cls(rounded[starts], np.add.reduceat(weights, starts), digits)
@@ -427,11 +416,6 @@ class ValueWeights:
 def _starts(values: Floats) -> Integers:
     """Return where the distinct ones of sorted values begin."""
     return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-
-
-def _is_few(values: Floats, digits: int) -> bool:
-    """Whether so many digits leave few distinct ones of sorted values."""
-    return len(_starts(_rounded_up(values, digits))) <= MAX_DISTINCT_VALUES
 
 
 def _rounded_up(values: Floats, digits: int) -> Floats:

@@ -60,17 +60,6 @@ class Estimate:
 UNDEFINED = Estimate()
 
 
-def effective_size(weight: Floats) -> float:
-    """Kish's effective number of rows, (Σw)²/Σw²; the number of rows for equal weights."""
-    largest = float(weight.max(initial=0.0))
-    if largest == 0.0:
-        return 0.0
-    if weight.min() == largest:
-        return float(len(weight))
-    weight = weight / largest  # squares of 1e-200 vanish, and those of 1e200 overflow
-    return float(weight.sum()) ** 2 / float((weight * weight).sum())
-
-
 def rate_estimates(p: Floats, n: Floats, confidence: float) -> list[Estimate]:
     """Return shares p of n rows, in effect, with Wilson's score intervals.
 

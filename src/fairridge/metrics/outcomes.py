@@ -136,17 +136,27 @@ class Outcomes(Decided):
 
 
 def read_predictions(
-    y_true: Any, y_pred: Any, survival: Any, exposure: Any, n_rows: int, keep: Any
+    y_true: Any,
+    y_pred: Any,
+    survival: Any,
+    exposure: Any,
+    n_rows: int,
+    keep: Any,
+    names: tuple[str, str, str] = ("y_true", "y_pred", "exposure"),
 ) -> dict[str, Any]:
-    """Read what an audit compares, of the rows kept, as fields of `AuditedInput`; see `audit`."""
-    columns = [vector_of(column, n_rows, "y_pred", keep) for column in _columns_of(y_pred)]
+    """Read what an audit compares, of the rows kept, as fields of `AuditedInput`; see `audit`.
+
+    `names` say what messages call responses, predictions and exposures.
+    """
+    of_response, of_predictions, of_exposure = names
+    columns = [vector_of(column, n_rows, of_predictions, keep) for column in _columns_of(y_pred)]
     if of_times(y_true, survival):
         if survival is not None:
             survival = _predicted_survival(y_true, survival, n_rows, keep)
         return {"response": None, "columns": columns, "survival": survival}
-    response = None if y_true is None else vector_of(y_true, n_rows, "y_true", keep)
+    response = None if y_true is None else vector_of(y_true, n_rows, of_response, keep)
     if exposure is not None:
-        exposure = np.exp(log_exposure(exposure, n_rows, "exposure", keep))
+        exposure = np.exp(log_exposure(exposure, n_rows, of_exposure, keep))
     return {"response": response, "columns": columns, "exposure": exposure}
 
 

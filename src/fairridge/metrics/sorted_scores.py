@@ -14,9 +14,10 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from fairridge._typing import Booleans, Floats, Integers
+from fairridge._typing import Booleans, Floats
+from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping, weighted_quantiles
-from fairridge.metrics.intervals import UNDEFINED, Estimate, effective_size
+from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.outcomes import Outcomes
 
 NAN = float("nan")
@@ -87,11 +88,12 @@ class Spread:
     squares: float
 
     @classmethod
-    def of(cls, scores: Floats, weight: Floats) -> Spread:
-        """Sum over rows."""
-        total = float(weight.sum())
-        mean = float((weight * scores).sum()) / total if total > 0.0 else 0.0
-        return cls(total, mean, float((weight * (scores - mean) ** 2).sum()))
+    def of_groups(cls, table: GroupTable, place: slice) -> list[Spread]:
+        """Return those of some groups of a table, whose first column are the scores."""
+        empty = table.counts[place] == 0
+        means = np.where(empty, 0.0, table.means[0, place])
+        columns = table.weights[place], means, table.squares[0, place]
+        return [cls(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
     def __add__(self, other: Spread) -> Spread:
         total = self.total + other.total
@@ -153,48 +155,26 @@ class ScoreOrder:
 
 
 class SortedScores:
-    """Scores sorted once, so that every pair of groups costs one run over them.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        Predictions.
-    weight : ndarray of shape (n,)
-        Positive weights.
-
-    Attributes
-    ----------
-    order : ndarray of shape (n,)
-        Rows by score; those of the same score keep their order.
-    """
+    """Scores sorted once, so that every pair of groups costs one run over them."""
 
     def __init__(self, scores: Floats, weight: Floats) -> None:
-        self.order = np.argsort(scores, kind="stable")
         # From the lowest score on, so that a mean far from zero costs no digits.
-        self._scores, self._weights = scores - scores.min(initial=np.inf), weight
-        ordered, self._weight = self._scores[self.order], weight[self.order]
-        steps = np.diff(ordered)
+        self._scores, self._weight = scores - scores.min(initial=np.inf), weight
+        self._order = np.argsort(scores, kind="stable")
+        steps = np.diff(self._scores[self._order])
         # Between equal scores both distribution functions are halfway through a jump.
         self._steps = ScoreOrder(steps, np.append(steps > 0.0, True))
 
-    @property
-    def places(self) -> Integers:
-        """Which of the distinct scores each row has, in order."""
-        places = np.empty(len(self.order), dtype=np.intp)
-        jumps = self._steps.jumps
-        places[self.order] = np.cumsum(jumps) - jumps
-        return places
-
     def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""
-        scores, weights = self._scores[grouping.order], self._weights[grouping.order]
-        spreads = [Spread.of(scores[rows], weights[rows]) for rows in grouping.slices]
-        codes = grouping.codes[self.order]
+        table = GroupTable.of([grouping], self._weight, self._scores)
+        spreads = Spread.of_groups(table, table.places[0])
+        codes, weight = grouping.codes[self._order], self._weight[self._order]
 
         def own(code: int) -> Floats:
-            return self._weight * (codes == code)
+            return weight * (codes == code)
 
-        return self._steps.of_groups(spreads, own, self._weight, reference)
+        return self._steps.of_groups(spreads, own, weight, reference)
 
 
 def _ratio(difference: float, deviation: float, rounding: float) -> float:
@@ -202,19 +182,6 @@ def _ratio(difference: float, deviation: float, rounding: float) -> float:
         return difference / deviation
     # Two constants: the same, or infinitely many deviations apart.
     return 0.0 if abs(difference) <= rounding else float(np.copysign(np.inf, difference))
-
-
-def largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
-    """Largest distance between the mean in a group and the mean in all rows, within events."""
-    gaps = [0.0]
-    for event in np.unique(events):
-        inside = events == event
-        overall = rates[inside].mean()
-        gaps += [
-            abs(float(rates[inside & (codes == code)].mean() - overall))
-            for code in np.unique(codes[inside])
-        ]
-    return max(gaps)
 
 
 # ------------------------------------------------------------------------ ranks
@@ -252,41 +219,23 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
     """Measure how well scores rank rows; see `ranked`."""
     if positive.all() or not positive.any():
         return UNRANKED
-    places = SortedScores(score, weight).places
-    of_positive, of_negative = (
-        np.bincount(places, weights=weight * rows).astype(np.float64)
-        for rows in (positive, ~positive)
-    )
-    sizes = [effective_size(weight[rows]) for rows in (positive, ~positive)]
-    return ranked(of_positive, of_negative, *sizes, confidence=confidence)
+    places = np.unique(score, return_inverse=True)[1]
+    each = [weight / weight.max() * rows for rows in (positive, ~positive)]
+    weights = np.array([np.bincount(places, weights=one) for one in each])
+    return ranked(weights, [float(one @ one) for one in each], confidence)
 
 
-def ranked(
-    of_positive: Floats,
-    of_negative: Floats,
-    n_positive: float,
-    n_negative: float,
-    *,
-    confidence: float,
-) -> Ranking:
+def ranked(weights: Floats, squares: Sequence[float], confidence: float) -> Ranking:
     """Measure how well scores rank, with DeLong's interval for the AUC on the logit scale.
 
-    With v the share of rows of the other class that a row is ranked right
-    against (its placement), the AUC is the mean of v over either class, and its
-    variance the sum of those of both means (DeLong, DeLong and Clarke-Pearson
-    1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1,
-    or of a single row of a class, has no interval.
-
-    Parameters
-    ----------
-    of_positive, of_negative : ndarray of shape (m,)
-        Weights of both classes at every score, from the lowest on.
-    n_positive, n_negative : float
-        Effective numbers of rows.
-    confidence : float
-        Level of the interval.
+    `weights` are those of the positive class and of the others at every score, from the lowest on,
+    and `squares` the sums of squares of the weights of their rows. With v the share of rows of the
+    other class that a row is ranked right against (its placement), the AUC is the mean of v over
+    either class, and its variance the sum of those of both means (DeLong, DeLong and
+    Clarke-Pearson 1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1, or of
+    a single row of a class, has no interval.
     """
-    total, others = float(of_positive.sum()), float(of_negative.sum())
+    (of_positive, of_negative), (total, others) = weights, weights.sum(axis=1).tolist()
     if not (total > 0.0 and others > 0.0):
         return UNRANKED
     up_to, up_to_others = np.cumsum(of_positive), np.cumsum(of_negative)
@@ -294,9 +243,10 @@ def ranked(
     above = 1.0 - (up_to - 0.5 * of_positive) / total
     below = (up_to_others - 0.5 * of_negative) / others
     variance, area = 0.0, 0.0
-    for v, w, n in ((below, of_positive, n_positive), (above, of_negative, n_negative)):
+    for v, w, squared in zip((below, above), weights, squares, strict=True):
         area = float(np.average(v, weights=w))
         spread = float(np.average((v - area) ** 2, weights=w))
+        n = float(w.sum()) ** 2 / squared if squared > 0.0 else 0.0
         variance += spread / (n - 1.0) if n > 1.0 + 1e-9 else float("nan")
     if not 0.0 < area < 1.0 or not variance > 0.0:
         return Ranking(Estimate(area), separation)
@@ -381,28 +331,21 @@ class BinnedScores:
         classes = self.classes[:, chosen][:, :, there]
         return BinnedScores(self.low[there], self.high[there], classes, self.squares[:, chosen])
 
-    @property
-    def order(self) -> ScoreOrder:
-        """The bins, at the middles of their scores."""
-        steps = np.diff((self.low + self.high) / 2.0)
-        return ScoreOrder(steps, np.full(len(self.low), True))
-
-    def distances(
-        self, own: slice, spreads: Sequence[Spread], reference: int | None
-    ) -> list[Distances]:
+    def distances(self, table: GroupTable, k: int, reference: int | None) -> list[Distances]:
         """Compare the groups of an attribute with a reference group, or with all other rows."""
-        weights = self.weights[own]
-        return self.order.of_groups(spreads, weights.__getitem__, weights.sum(axis=0), reference)
+        place = table.places[k + 1]
+        weights, spreads = self.weights[place], Spread.of_groups(table, place)
+        # The bins are at the middles of their scores.
+        steps = np.diff((self.low + self.high) / 2.0)
+        order = ScoreOrder(steps, np.full(len(self.low), True))
+        return order.of_groups(spreads, weights.__getitem__, weights.sum(axis=0), reference)
 
     def rankings(self, confidence: float) -> list[Ranking]:
         """Return how well scores separate the classes in every group."""
         if len(self.classes) == 1:
             return [UNRANKED] * len(self.classes[0])
-        each = zip(*self.classes, *self.squares, strict=True)
-        return [
-            ranked(true, others, *map(_effective, (true, others), squares), confidence=confidence)
-            for true, others, *squares in each
-        ]
+        each = zip(self.classes.swapaxes(0, 1), self.squares.T.tolist(), strict=True)
+        return [ranked(weights, squares, confidence) for weights, squares in each]
 
     def errors(self, own: Sequence[slice], references: Sequence[int | None]) -> BinErrors:
         """Return the largest errors, over the groups of all attributes, whose places these are."""
@@ -432,8 +375,3 @@ def _gap_error(one: Floats, other: Floats, wide: Booleans) -> float:
     # Within a bin one function may rise first, and then the other.
     inside = np.maximum(before + p, q - before)[wide]
     return max(float(inside.max(initial=0.0)) - float(np.abs(after).max()), 0.0)
-
-
-def _effective(weights: Floats, squares: float) -> float:
-    """Return Kish's effective number of rows."""
-    return float(weights.sum()) ** 2 / float(squares) if squares > 0.0 else 0.0

@@ -15,7 +15,7 @@ variance of μ that S explains.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -163,7 +163,9 @@ class TrainingGroups:
         """The decisions alone."""
         if self.table is None or not self.labels:
             return None
-        return self.table.columns(len(self.labels))
+        n_classes = len(self.labels)
+        means, squares = self.table.means[:n_classes], self.table.squares[:n_classes]
+        return replace(self.table, means=means, squares=squares)
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float]:

@@ -19,7 +19,6 @@ from fairridge.data import as_table, dense_columns
 from fairridge.estimators import _labels
 from fairridge.estimators._model import Traits
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics.sorted_scores import largest_gap
 from fairridge.peers import _predictions
 from fairridge.peers._logistic import on_original_scale, plain_logistic
 from fairridge.peers._model import costly
@@ -203,8 +202,8 @@ class ReductionsClassifier(ClassifierMixin, PredictionModel):
         predicted = (expected > 0.5).astype(np.float64)
         events = y if self.constraint == "equalized-odds" else np.zeros_like(y)
         self.unfairness_components_ = {
-            "randomized": largest_gap(expected, codes, events),
-            "predicted": largest_gap(predicted, codes, events),
+            "randomized": _largest_gap(expected, codes, events),
+            "predicted": _largest_gap(predicted, codes, events),
         }
         self.unfairness_ = self.unfairness_components_["randomized"]
         self.definition_ = str(self.constraint)
@@ -289,3 +288,16 @@ def _repeated_rows(weight: Floats | None, n: int) -> Integers:
             "ReductionsClassifier can only count rows: use whole numbers."
         )
     return np.repeat(np.arange(n), weight.astype(np.intp))
+
+
+def _largest_gap(rates: Floats, codes: Integers, events: Integers) -> float:
+    """Largest distance between the mean in a group and the mean in all rows, within events."""
+    gaps = [0.0]
+    for event in np.unique(events):
+        inside = events == event
+        overall = rates[inside].mean()
+        gaps += [
+            abs(float(rates[inside & (codes == code)].mean() - overall))
+            for code in np.unique(codes[inside])
+        ]
+    return max(gaps)

@@ -208,7 +208,7 @@ class ReportRows:
         reader = ModelReader(model, given.roles)
         width = len(model.linear._fitted.design.encoded_names)
         batches = Streamed(given, reader.columns, reader).in_pieces(width)
-        seen = batches.sum(partial(_first_look, given.roles, options.bins))
+        seen = batches.sum(partial(_first_look, given.roles))
         columns = AuditedColumns(attributes_of(seen["attributes"], options.bins))
         name = "".join(given.roles.response)
         return cls(batches, seen["example"].value, seen["rows"], columns, name)
@@ -287,7 +287,7 @@ class ModelReader:
         return read_rows(self.model, given, batch=True)
 
 
-def _first_look(roles: Roles, bins: int, read: Read) -> Sums:
+def _first_look(roles: Roles, read: Read) -> Sums:
     """Look at a batch for what all rows decide before they are summed."""
     inputs, rows = read
     assert rows.attributes is not None
@@ -301,7 +301,7 @@ def _first_look(roles: Roles, bins: int, read: Read) -> Sums:
         keep=slice(None),
     )
     return Sums({
-        "attributes": attribute_values(rows.attributes, rows.mean_weight, bins, roles.kinds),
+        "attributes": attribute_values(rows.attributes, rows.mean_weight, roles.kinds),
         "rows": len(rows.weight),
         "example": Alike((example, _head(rows))),
     })  # fmt: skip
