@@ -14,22 +14,27 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import norm, t
 
 from fairridge._typing import Booleans, Floats
 from fairridge.arguments import is_number
 from fairridge.metrics.contrasts import (
-    difference_limits,
-    difference_p_value,
+    as_columns,
+    as_share,
     judged_estimates,
-    mean_gap_limits,
-    mean_gap_p_value,
-    ratio_limits,
-    ratio_p_value,
+    mean_limits,
+    newcombe_limits,
+    rate_difference_limits,
+    rate_ratio_limits,
+    ratio_variance,
+    ratios,
+    welch,
 )
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import Estimate
-from fairridge.metrics.selection import check_top, select, two_rules
+from fairridge.metrics.selection import check_top, select
 
 # The threshold of rules that say none.
 DEFAULT_THRESHOLD = 0.5
@@ -440,12 +445,17 @@ class AdverseImpact(Rule):
         return self.ratio - measure
 
     def test(self, first: Group, second: Group) -> float:
-        """Test a ratio by its score test."""
-        return ratio_p_value(first.mean, second.mean, self.ratio)
+        """Test a ratio by its score test, in the proportions that are likeliest if it is broken."""
+        (p1, n1, _), (p2, n2, _) = _shares(first, second)
+        variance = float(ratio_variance(p1, n1, p2, n2, np.asarray(self.ratio))[0])
+        gap = first.mean.value - self.ratio * second.mean.value
+        return float(norm.sf(gap / np.sqrt(variance))) if variance > 0.0 else float(gap <= 0.0)
 
     def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return the score interval of a ratio."""
-        return ratio_limits(first.mean, second.mean, level)
+        one, other = as_share(first.mean), as_share(second.mean)
+        (ends,) = ratios(rate_ratio_limits, [one], other, 1.0 - 2.0 * level)
+        return ends.low, ends.high
 
 
 @dataclass(frozen=True)
@@ -512,12 +522,22 @@ class OpportunityGap(_Gap):
         return rows.selected(self.threshold, self.top), rows.favorable
 
     def test(self, first: Group, second: Group) -> float:
-        """Test a difference by Newcombe's interval."""
-        return difference_p_value(first.mean, second.mean, self.maximum)
+        """Test a difference by the smallest level at which Newcombe's interval lies within it."""
+        (p1, n1, _), (p2, n2, _) = _shares(first, second)
+        beyond = abs(first.mean.value - second.mean.value) >= self.maximum
+
+        def inside(z: float) -> float:
+            """Whether the end of |p₁ − p₂| on the other side of the maximum is there; 0 at it."""
+            low, high = (float(end[0]) for end in newcombe_limits(p1, n1, p2, n2, z))
+            return max(low, -high) - self.maximum if beyond else self.maximum - max(high, -low)
+
+        largest = 12.0
+        z = largest if inside(largest) > 0.0 else brentq(inside, 0.0, largest)
+        return float(norm.cdf(z) if beyond else norm.sf(z))
 
     def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return Newcombe's interval of a difference."""
-        return difference_limits(second.mean, first.mean, level)
+        return _ends(rate_difference_limits(*_shares(second, first), 2.0 * level))
 
 
 @dataclass(frozen=True)
@@ -599,7 +619,10 @@ class MeanGap(_Gap):
         """Test a difference by Welch's test; 1 where the scores are too skewed for it."""
         if self.too_skewed(first, second):
             return 1.0
-        return mean_gap_p_value(first.mean, second.mean, self.maximum)
+        gap = abs(first.mean.value - second.mean.value)
+        error, df = _ends(welch(as_columns([first.mean]), as_columns([second.mean])))
+        inside = self.maximum - gap
+        return float(t.sf(inside / error, df)) if error > 0.0 else float(inside <= 0.0)
 
     def too_skewed(self, first: Group, second: Group) -> bool:
         """Return whether one has fewer than 25 g² rows."""
@@ -607,10 +630,21 @@ class MeanGap(_Gap):
 
     def limits(self, first: Group, second: Group, level: float) -> tuple[float, float]:
         """Return Welch's interval of a difference."""
-        return mean_gap_limits(second.mean, first.mean, level)
+        one, other = as_columns([second.mean]), as_columns([first.mean])
+        return _ends(mean_limits(one, other, 2.0 * level))
 
 
 def _check_selection(threshold: float, top: Any) -> None:
     """Raise unless rows are selected in one way, by a threshold or by capacity."""
-    if check_top(top) is not None and threshold != DEFAULT_THRESHOLD:
-        raise two_rules(threshold, top)
+    check_top(top, None if threshold == DEFAULT_THRESHOLD else threshold)
+
+
+def _shares(first: Group, second: Group) -> tuple[Floats, Floats]:
+    """Return both shares as columns, with how many rows they are of, in effect."""
+    return as_columns([as_share(first.mean)]), as_columns([as_share(second.mean)])
+
+
+def _ends(columns: tuple[Floats, Floats]) -> tuple[float, float]:
+    """Return the two numbers of one pair of groups."""
+    first, second = columns
+    return float(first[0]), float(second[0])

@@ -12,10 +12,10 @@ intervals hold together with probability 1 − δ (Bonferroni), and then the tru
 extreme lies between the extremes of their lower and of their upper ends. So
 nothing is gained by looking for the worst pair first.
 
-Tests are one-sided, of groups that come as `judged_estimates`. Weighted rows count there with as
-many rows as would give a share the same variance, p(1 − p)/v with v the sandwich variance of the
-weighted mean (Korn and Graubard 1998), and at most Kish's (Σw)²/Σw². With equal weights that is
-the number of rows.
+Rules test groups that come as `judged_estimates`. Weighted rows count there with as many rows as
+would give a share the same variance, p(1 − p)/v with v the sandwich variance of the weighted mean
+(Korn and Graubard 1998), and at most Kish's (Σw)²/Σw². With equal weights that is the number of
+rows.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtri, stdtrit
-from scipy.stats import norm, t
 
 from fairridge._typing import Floats
 from fairridge.metrics.group_table import GroupTable
@@ -198,7 +196,7 @@ def ratio_variance(p1: Floats, n1: Floats, p2: Floats, n2: Floats, ratio: Floats
     return (q1 * (1.0 - q1) / n1 + ratio**2 * q2 * (1.0 - q2) / n2) * n / (n - 1.0)
 
 
-# ------------------------------------------------------------------------ tests
+# ------------------------------------------------------------------------ groups of rules
 
 
 def judged_estimates(
@@ -230,72 +228,11 @@ def _cubes(
     return np.concatenate(found)
 
 
-def size_as_share(group: Estimate) -> float:
-    """Return the effective number of rows for the test of a share."""
+def as_share(group: Estimate) -> Estimate:
+    """Return the mean of a group with its effective number of rows for the test of a share."""
     n = group.size
     if not group.error > 0.0:
-        return n
-    return min(n, group.value * (1.0 - group.value) * n / (n - 1.0) / group.error**2)
-
-
-def ratio_p_value(first: Estimate, second: Estimate, ratio: float) -> float:
-    """Test H₀: p₁/p₂ ≤ ratio against p₁/p₂ > ratio.
-
-    The variance is that of the proportions that are likeliest under H₀.
-    """
-    variance = float(ratio_variance(*_shares(first, second), np.asarray(ratio)))
-    gap = first.value - ratio * second.value
-    return float(norm.sf(gap / np.sqrt(variance))) if variance > 0.0 else float(gap <= 0.0)
-
-
-def ratio_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
-    """Return the ends of the score interval of p₁/p₂, each wrong with probability `level`."""
-    one, other = (replace(group, size=size_as_share(group)) for group in (first, second))
-    (ends,) = ratios(rate_ratio_limits, [one], other, 1.0 - 2.0 * level)
-    return ends.low, ends.high
-
-
-def difference_p_value(first: Estimate, second: Estimate, maximum: float) -> float:
-    """Test H₀: |p₁ − p₂| ≥ maximum against |p₁ − p₂| < maximum.
-
-    Two one-sided tests, the larger p-value: the smallest level at which
-    Newcombe's interval lies within ±maximum.
-    """
-    beyond = abs(first.value - second.value) >= maximum
-
-    def inside(z: float) -> float:
-        """Whether the end of |p₁ − p₂| on the other side of the maximum is there; 0 at it."""
-        low, high = newcombe_limits(*_shares(first, second), z)
-        if beyond:
-            return float(np.maximum(low, -high)) - maximum
-        return maximum - float(np.maximum(high, -low))
-
-    largest = 12.0
-    z = largest if inside(largest) > 0.0 else brentq(inside, 0.0, largest)
-    return float(norm.cdf(z) if beyond else norm.sf(z))
-
-
-def difference_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
-    """Return the ends of Newcombe's interval of p₁ − p₂, each wrong with probability `level`."""
-    low, high = newcombe_limits(*_shares(first, second), float(norm.isf(level)))
-    return float(low), float(high)
-
-
-def mean_gap_p_value(first: Estimate, second: Estimate, maximum: float) -> float:
-    """Test H₀: |mean₁ − mean₂| ≥ maximum by two one-sided Welch tests."""
-    gap = abs(first.value - second.value)
-    error, df = (float(one[0]) for one in welch(as_columns([first]), as_columns([second])))
-    return float(t.sf((maximum - gap) / error, df)) if error > 0.0 else float(gap >= maximum)
-
-
-def mean_gap_limits(first: Estimate, second: Estimate, level: float) -> tuple[float, float]:
-    """Return the ends of Welch's interval of mean₁ − mean₂, each wrong with probability `level`."""
-    low, high = mean_limits(as_columns([first]), as_columns([second]), 2.0 * level)
-    return float(low[0]), float(high[0])
-
-
-def _shares(first: Estimate, second: Estimate) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return both shares, and how many rows they are of, in effect."""
-    pairs = ((group.value, size_as_share(group)) for group in (first, second))
-    (p1, n1), (p2, n2) = (map(np.asarray, pair) for pair in pairs)
-    return p1, n1, p2, n2
+        return group
+    return replace(
+        group, size=min(n, group.value * (1.0 - group.value) * n / (n - 1.0) / group.error**2)
+    )

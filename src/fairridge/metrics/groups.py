@@ -139,19 +139,13 @@ class Attribute:
         if self.missing and MISSING not in labels:
             labels = (*labels, MISSING)
         if isinstance(column, Levels):
-            return Grouping(self.name, labels, self._places(column, labels))
-        assert self.bands is not None
-        lost = np.isnan(column.astype(np.float64))
-        codes = self.bands.codes(column)
-        return Grouping(self.name, labels, np.where(lost, len(labels) - 1, codes))
-
-    def _places(self, column: Levels, labels: Sequence[str]) -> Integers:
-        """Return the group of every row."""
-        places = {level: k for k, level in enumerate(self.levels or ())}
-        # The last place is that of the code −1, of missing values.
-        lost = labels.index(MISSING) if self.missing else -1
-        found = [*(places.get(level, -1) for level in column.levels), lost]
-        return np.array(found, dtype=np.intp)[column.codes]
+            codes = column.recode(self.levels or ()).codes
+            lost = codes < 0
+        else:
+            assert self.bands is not None
+            codes, lost = self.bands.codes(column), np.isnan(column.astype(np.float64))
+        place = labels.index(MISSING) if self.missing else -1
+        return Grouping(self.name, labels, np.where(lost, place, codes).astype(np.intp))
 
     @property
     def column_names(self) -> list[str]:

@@ -25,7 +25,6 @@ from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import (
     Judged,
     Regressions,
-    ShareSums,
     loss_share,
     loss_table,
     moments_of,
@@ -132,19 +131,13 @@ class Measure:
         S = rows.sensitive if self.columns is None else rows.sensitive[:, list(self.columns)]
         return self.judged(rows), S, rows.controls if self.given else rows.controls[:, :0]
 
-    def found(
-        self, first: Any, second: tuple[Regressions, ShareSums] | None, confidence: float
-    ) -> tuple[Estimate, float]:
-        """Return the share with its interval, and the share adjusted for chance."""
+    def found(self, first: Any, confidence: float) -> Estimate:
+        """Return the share that sums of one pass tell, with its interval."""
         if first is None:
-            return UNDEFINED, UNDEFINED.value
+            return UNDEFINED
         if self.whole == "model":
-            return loss_share(first, confidence), UNDEFINED.value
-        if second is None:
-            scatter = first["moments"].scatter
-            return Estimate(sequential_share(scatter, *first["width"].value)), UNDEFINED.value
-        regressions, sums = second
-        return regressions.estimate(sums, confidence)
+            return loss_share(first, confidence)
+        return Estimate(sequential_share(first["moments"].scatter, *first["width"].value))
 
     def judged(self, rows: ScoredRows) -> list[Judged]:
         """Return scores, and the weights of the rows among which they count."""
@@ -174,9 +167,12 @@ def _first_sums(measures: dict[str, Measure], rows: ScoredRows) -> Sums:
     return Sums({name: measure.first_sums(rows) for name, measure in measures.items()})
 
 
-def _second_sums(measures: dict[str, tuple[Measure, Regressions]], rows: ScoredRows) -> Sums:
-    """Sum rows in the second pass of measures that have one."""
-    return Sums({name: by.sums(*one.explained(rows)) for name, (one, by) in measures.items()})
+def _second_sums(
+    measures: dict[str, Measure], regressions: dict[str, Regressions], rows: ScoredRows
+) -> Sums:
+    """Sum rows in the second pass, of shares of variance."""
+    each = regressions.items()
+    return Sums({name: by.sums(*measures[name].explained(rows)) for name, by in each})
 
 
 def measured_in(
@@ -184,18 +180,16 @@ def measured_in(
 ) -> dict[str, tuple[Estimate, float]]:
     """Return shares with their intervals, and the same adjusted for chance, in batches of rows."""
     first = batches.sum(partial(_first_sums, measures))
-    regressions = {
+    by = {
         name: Regressions.of(first[name])
         for name, measure in measures.items()
         if measure.of_variance
     }
-    second: dict[str, tuple[Regressions, ShareSums]] = {}
-    if regressions:
-        both = {name: (measures[name], by) for name, by in regressions.items()}
-        sums = batches.sum(partial(_second_sums, both))
-        second = {name: (by, sums[name]) for name, by in regressions.items()}
+    second = batches.sum(partial(_second_sums, measures, by)) if by else Sums({})
     return {
-        name: measure.found(first[name], second.get(name), confidence)
+        name: by[name].estimate(second[name], confidence)
+        if name in by
+        else (measure.found(first[name], confidence), UNDEFINED.value)
         for name, measure in measures.items()
     }
 
@@ -241,7 +235,7 @@ def measure_of(
     return Measure(
         inner.name,
         whole,
-        attribute_names(design),
+        tuple(attribute_owners(design.sensitive.inner)[1]),
         control_names(design, controls),
         tuple(among or ()),
         tuple(labels[code] for code in dict.fromkeys(code for _, code in among or ())),
@@ -266,11 +260,6 @@ def share_of_means(measure: Measure, family: Family, *, rates: bool) -> Measure:
 def of_predictions(family: Family, attributes: tuple[str, ...]) -> Measure:
     """Return the measure of a model that is known by its predictions."""
     return share_of_means(Measure("", "means", attributes), family, rates=False)
-
-
-def attribute_names(design: Design) -> tuple[str, ...]:
-    """Return the names of the sensitive attributes, and of those that are crossed."""
-    return tuple(attribute_owners(design.sensitive.inner)[1])
 
 
 def attribute_owners(encoding: Encoding) -> tuple[list[int], list[str]]:

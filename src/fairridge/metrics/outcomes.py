@@ -25,7 +25,7 @@ from fairridge.data.times import time_and_event
 from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import PredictedSurvival
 from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
-from fairridge.metrics.selection import check_top, select, two_rules
+from fairridge.metrics.selection import check_top, select
 
 Kind = Literal["regression", "classification"]
 # What a user may say: amounts are numbers of a regression that are positive by their nature.
@@ -184,9 +184,8 @@ def decide(
     `name` is that of the response, `rates` says whether rows have exposures, and `of_times`
     whether predictions are log hazard ratios.
     """
-    top, threshold = check_top(top), check_finite("threshold", threshold)
-    if top is not None and threshold is not None:
-        raise two_rules(threshold, top)
+    threshold = check_finite("threshold", threshold)
+    top = check_top(top, threshold)
     rule = {"threshold": threshold, "top": top}
     if of_times:
         wanted = favorable_outcome(favorable, score="hazard")

@@ -13,10 +13,14 @@ from fairridge._typing import Booleans, Floats
 ROUNDING = 16 * np.finfo(np.float64).eps
 
 
-def check_top(top: Any) -> float | int | None:
-    """Return a share between 0 and 1, or a count of at least 1; None if none is given."""
+def check_top(top: Any, threshold: float | None = None) -> float | int | None:
+    """Return a share between 0 and 1, or a count of at least 1; None if a threshold may select."""
     if top is None:
         return None
+    if threshold is not None:
+        raise ValueError(
+            f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
+        )
     whole = isinstance(top, int | np.integer) and not isinstance(top, bool)
     if whole and top >= 1:
         return int(top)
@@ -24,13 +28,6 @@ def check_top(top: Any) -> float | int | None:
         return float(top)
     raise ValueError(
         f"top={top!r} must be a share between 0 and 1, such as 0.2, or a count, such as 500."
-    )
-
-
-def two_rules(threshold: float | None, top: float | int | None) -> ValueError:
-    """Return the error of rows that are to be selected in two ways."""
-    return ValueError(
-        f"threshold={threshold!r} and top={top!r} are two ways to select; give one of them."
     )
 
 

@@ -19,6 +19,7 @@ from dataclasses import astuple, dataclass
 from functools import reduce
 
 import numpy as np
+from scipy.linalg import khatri_rao
 from scipy.special import stdtrit
 
 from fairridge._typing import Floats
@@ -312,9 +313,4 @@ def crossed_columns(columns: Floats, owners: Sequence[int]) -> Floats:
     each = [columns[:, places == k] for k in dict.fromkeys(owners)]
     if len(each) < 2:
         return columns
-    return np.hstack([columns, reduce(_products, each)])
-
-
-def _products(first: Floats, second: Floats) -> Floats:
-    """Return products of every column of the first with every one of the second."""
-    return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+    return np.hstack([columns, reduce(khatri_rao, [one.T for one in each]).T])

@@ -48,7 +48,7 @@ NEGLIGIBLE_VARIANCE = 1e-26
 
 
 @dataclass(frozen=True)
-class SensitiveColumns:
+class SensitiveMoments:
     """Columns of S, and how the K means of a model vary with them."""
 
     center: Floats  # means of the columns, of shape (q,)
@@ -78,7 +78,7 @@ class MeansWithS:
             return mean_form(self.sums, self, self.n_bounded).share(self.sums)
 
     @property
-    def columns(self) -> SensitiveColumns:
+    def columns(self) -> SensitiveMoments:
         """The same, divided by the weight."""
         sums, n = self.sums, self.n_bounded
         assert sums.gram is not None
@@ -92,7 +92,7 @@ class MeansWithS:
             center = self.center_sensitive + place[0]
             variance = np.diag(gram[0])[1:] / weight[0] - place[0] ** 2
             spread = sums.scatter[:n] / weight
-        return SensitiveColumns(center, variance, covariance, mean + self.references, spread)
+        return SensitiveMoments(center, variance, covariance, mean + self.references, spread)
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,14 @@ class ScoresWithS:
     scatter_sensitive: Floats  # divided by the weight
 
     @property
-    def columns(self) -> SensitiveColumns:
+    def columns(self) -> SensitiveMoments:
         """How η varies with the columns of S."""
         scatter, center = self.scatter_sensitive, self.center_sensitive
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.atleast_1d(self.intercept + self.alpha @ center)
             covariance = np.atleast_2d(self.alpha) @ scatter
         spread = np.array([self.variance])
-        return SensitiveColumns(center, np.diag(scatter), covariance, mean, spread)
+        return SensitiveMoments(center, np.diag(scatter), covariance, mean, spread)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _finite(numbers: dict[str, float]) -> dict[str, float]:
 
 
 def group_differences(
-    columns: SensitiveColumns, encoding: Encoding | MappedEncoding, n_rows: int
+    columns: SensitiveMoments, encoding: Encoding | MappedEncoding, n_rows: int
 ) -> dict[str, float]:
     """Return what the training rows show of a model, from sums over them.
 
@@ -219,7 +219,7 @@ def _largest(values: Floats) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def _levels(encoding: Encoding, columns: SensitiveColumns) -> tuple[list[int], Floats]:
+def _levels(encoding: Encoding, columns: SensitiveMoments) -> tuple[list[int], Floats]:
     """Return numeric columns, and of every level its share, and COV of its 0/1 column with μ."""
     numeric: list[int] = []
     rows: list[Floats] = []

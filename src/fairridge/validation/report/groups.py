@@ -29,7 +29,7 @@ from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Decided, Outcomes, nonnegative
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.selection import check_top, select, two_rules
+from fairridge.metrics.selection import check_top, select
 from fairridge.reports.html.contents import Crossed, Decisions, Sample
 from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.rows import Step
@@ -127,9 +127,8 @@ class Comparison:
 def decision_rule(rows: ScoredRows, response: str, options: ReportSettings) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
     labels = rows.labels
-    threshold, top = check_finite("threshold", options.threshold), check_top(options.top)
-    if threshold is not None and top is not None:
-        raise two_rules(threshold, top)
+    threshold = check_finite("threshold", options.threshold)
+    top = check_top(options.top, threshold)
     positive, favorable = options.positive, options.favorable
     if positive is None and len(labels) > 2:
         positive = find_label(favorable, labels)
