@@ -34,7 +34,7 @@ HELP = "Regression models that are fair to a degree you choose."
 
 
 def application(wanted: str) -> typer.Typer:
-    """Return the commands; only the wanted one has options."""
+    """Return the commands; only the wanted one has options, and does anything."""
     # Options are made from parameters of the library, which takes its time to be imported.
     app = typer.Typer(
         name="fairridge",
@@ -45,14 +45,10 @@ def application(wanted: str) -> typer.Typer:
     app.callback(help=HELP)(_options)
     for command in COMMANDS:
         name = command.__name__
-        made = as_command(command) if name == wanted else _without_options
+        made = as_command(command) if name == wanted else lambda: None
         examples = "\n\n".join(["Examples:", *EXAMPLES[name]])
         app.command(name, epilog=examples, help=command.__doc__)(made)
     return app
-
-
-def _without_options() -> None:
-    """Stand for a command of which only the name and the text are asked for."""
 
 
 def _wanted(arguments: list[str]) -> str:

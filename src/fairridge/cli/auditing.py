@@ -74,8 +74,7 @@ def audit(
         else:
             source = read(data, separator, kinds_of_model(fitted).as_text)
             audited, remarks = _in_memory(source, fitted, prediction, columns, asked)
-    if out is not None:
-        write(arrow(audited.to_frame()), out, safe=safe_csv)
+    write(audited.to_frame(), out, safe=safe_csv)
     return Result(
         lambda: _audit_facts(audited), partial(show, audited), saved=(out,), notes=remarks
     )

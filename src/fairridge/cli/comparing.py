@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fairridge.cli.auditing import favorable_facts
 from fairridge.cli.errors import BadInputError
 from fairridge.cli.options import MODEL, ROWS, Columns, Figures, Input, SafeCsv, Seed, Separator
-from fairridge.cli.outputs import arrow, check_place, write
+from fairridge.cli.outputs import check_place, write
 from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, progress, show
@@ -71,8 +71,7 @@ def compare(
             **training.options,
             **asked,
         )
-    if out is not None:
-        write(arrow(comparison.to_frame()), out, safe=safe_csv)
+    write(comparison.to_frame(), out, safe=safe_csv)
     return Result(
         lambda: _comparison_facts(comparison),
         partial(show, comparison),

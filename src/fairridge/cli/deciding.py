@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
@@ -30,7 +31,7 @@ from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.predicting import columns_beside, load_model, model_rows
 from fairridge.cli.response_families import CLASSES
 from fairridge.cli.terminal import Result, note, progress, say, show
-from fairridge.cli.training_data import Data, announce_size, make_model, read_data, remember
+from fairridge.cli.training_data import Data, announce_size, make_model, read_data, save_model
 from fairridge.outputs import updating
 from fairridge.tables import Table
 
@@ -89,8 +90,6 @@ def choose(
 
     The exit code is 3 if no bound meets the rule or the answer is open: nothing is saved then.
     """
-    from fairridge import choose_bound, save
-
     _refuse_times(columns.family)
     wanted = _rule(rule, ruled)
     check_place(out, data)
@@ -100,21 +99,9 @@ def choose(
         training, held = _divided(everyone, settings, held_out, separator, seed)
     announce_size(training)
     with progress("fitting and testing"):
-        choice = choose_bound(
-            make_model(training, settings, seed),
-            training.X,
-            _named(training),
-            held.X,
-            _named(held),
-            rule=wanted,
-            **training.options,
-            **{f"{name}_held": values for name, values in held.options.items()},
-            **asked,
-        )
+        choice = _chosen(make_model(training, settings, seed), training, held, wanted, asked)
     saved = out if choice.granted else None
-    if saved is not None:
-        remember(choice.model, training)
-        save(choice.model, saved)
+    save_model(choice.model, training, saved)
     return Result(
         lambda: _answer(choice, rule, training, held) | {"saved": saved},
         lambda: _show(choice, unsaved=out is not None and saved is None),
@@ -125,6 +112,15 @@ def choose(
         ),
         code=0 if choice.granted else ExitCode.NOT_GRANTED,
     )
+
+
+def _chosen(model: Any, training: Data, held: Data, rule: Any, asked: Settings) -> Any:
+    from fairridge import choose_bound
+
+    known = {f"{name}_held": values for name, values in held.options.items()}
+    y, y_held = _named(training), _named(held)
+    every = {**training.options, **known, **asked}
+    return choose_bound(model, training.X, y, held.X, y_held, rule=rule, **every)
 
 
 WATCHED = Parameters(
@@ -155,8 +151,6 @@ def monitor(
     separator: Separator = None,
 ) -> Result:
     """Watch whether a model keeps its bound on new rows; call it with each batch of rows, once."""
-    from fairridge.estimators._model import bound_text
-
     check_place(state, data, model)
     fitted = load_model(model)
     with progress("reading and watching"):
@@ -181,16 +175,23 @@ def monitor(
         "surprises": seen.n_surprises,
         "state": state,
     }
-    title = f"Monitor: {'ALARM: the bound does not hold' if seen.alarm else 'no alarm'}"
-    pairs = (
-        ("Watched", watch.watches),
-        ("Bound", bound_text(watch.unfairness)),
-        ("Rows in this batch", f"{X.num_rows:,}"),
-        ("Rows seen", f"{seen.n_rows:,}"),
-        ("Wealth, of a stake of 1", f"{seen.wealth:.4g}"),
-        ("Alarm at a wealth of", f"{1.0 / watch.false_alarm:g}"),
+    return Result(lambda: known, lambda: show(_alarm(known).text()))
+
+
+def _alarm(known: Mapping[str, Any]) -> Table:
+    """Return what people read of a monitor."""
+    from fairridge.estimators._model import bound_text
+
+    title = f"Monitor: {'ALARM: the bound does not hold' if known['alarm'] else 'no alarm'}"
+    facts = (
+        ("Watched", known["watches"]),
+        ("Bound", bound_text(known["unfairness"])),
+        ("Rows in this batch", f"{known['new_rows']:,}"),
+        ("Rows seen", f"{known['rows']:,}"),
+        ("Wealth, of a stake of 1", f"{known['wealth']:.4g}"),
+        ("Alarm at a wealth of", f"{1.0 / known['false_alarm']:g}"),
     )
-    return Result(lambda: known, lambda: show(Table(title, facts=pairs, listed=True).text()))
+    return Table(title, facts=facts, listed=True)
 
 
 def _answer(choice: Any, rule: str, training: Data, held_out: Data) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from fairridge.cli.options import (
     Weight,
     option,
 )
-from fairridge.cli.outputs import arrow, check_place, write, write_rows
+from fairridge.cli.outputs import check_place, write, write_rows
 from fairridge.cli.parameters import Parameters, Settings, member
 from fairridge.cli.predicting import columns_beside, input_columns, load_model
 from fairridge.cli.terminal import Result, note, progress, say
@@ -154,7 +154,7 @@ def export(
         if to == "relativities":
             rows = _rows(fitted, data, columns, separator)
             # Spreadsheets open them, so that no text may be a formula.
-            write(arrow(member(FORMATS[to])(fitted, **rows, **asked)), out, safe=True)
+            write(member(FORMATS[to])(fitted, **rows, **asked), out, safe=True)
         else:
             _write_model(fitted, to, out, asked | columns)
             _note_conversions(fitted)
@@ -182,7 +182,7 @@ def _require_format(to: str, given: Sequence[str], data: str | None) -> None:
 def _write_model(model: Any, to: str, out: str, options: Settings) -> None:
     written = member(FORMATS[to])(model, **options)
     if to == "scorecard":
-        write(arrow(written.to_frame()), out)
+        write(written.to_frame(), out)
         return
     if to == "sql":
         content = f"{written}\n".encode()

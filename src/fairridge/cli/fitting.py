@@ -23,7 +23,7 @@ from fairridge.cli.outputs import arrow, check_place, write
 from fairridge.cli.parameters import Parameters, Settings
 from fairridge.cli.streams import read_training
 from fairridge.cli.terminal import Result, note, progress, say, show
-from fairridge.cli.training_data import Data, announce_size, make_model, remember
+from fairridge.cli.training_data import Data, announce_size, make_model, save_model
 from fairridge.outputs import is_same_file, writing
 from fairridge.tables import SHOWN_ROWS, Column, Table
 
@@ -60,11 +60,7 @@ def fit(
         inferred = None
         if inference:
             inferred = model.inference(training.X, training.y, **training.options)
-    if out is not None:
-        from fairridge import save
-
-        remember(model, training)
-        save(model, out)
+    save_model(model, training, out)
 
     def facts() -> dict[str, Any]:
         more = {} if inferred is None else {"inference": arrow(inferred.to_frame()).to_pylist()}
@@ -105,8 +101,7 @@ def path(
     with progress("fitting"):
         model = make_model(training, settings, seed)
         fitted = model.path(training.X, training.y, **bounds, **training.options)
-    if out is not None:
-        write(arrow(fitted.to_frame()), out, safe=safe_csv)
+    write(fitted.to_frame(), out, safe=safe_csv)
     if plot is not None:
         _save_figure(fitted, plot)
 
@@ -115,7 +110,10 @@ def path(
         return arrow(fitted.to_frame()).to_pydict() | more
 
     def show() -> None:
-        _announce_penalty(model, fitted)
+        if model.predictor_penalty == "cv":
+            bound, value = model.unfairness, fitted.predictor_penalty
+            text = f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}."
+            note(text)
         _show_path(fitted)
 
     return Result(facts, show, saved=(out, plot), notes=training.notes)
@@ -211,13 +209,6 @@ def _show_certificate(model: Any) -> None:
     say(fitted, style="dim")
     if known.warning is not None:
         say(f"It may not hold: {known.warning}.")
-
-
-def _announce_penalty(model: Any, path: Any) -> None:
-    """Say at which bound the penalty on predictors was chosen, if it was."""
-    if model.predictor_penalty == "cv":
-        bound, value = model.unfairness, path.predictor_penalty
-        note(f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}.")
 
 
 def _save_figure(path: Any, place: str) -> None:

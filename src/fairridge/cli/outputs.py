@@ -43,12 +43,15 @@ def check_place(path: str | None, *inputs: str | None) -> None:
             refuse_sources(path, name)
 
 
-def write(table: Any, path: str, *, safe: bool = False) -> None:
-    """Write a table: Parquet if the name ends like that, else CSV with all digits."""
+def write(frame: Any, path: str | None, *, safe: bool = False) -> None:
+    """Write a frame if it has a place: Parquet if that ends like it, else CSV with all digits."""
     # A `safe` CSV file has no text that spreadsheets read as a formula.
     import pyarrow.csv
     import pyarrow.parquet as pq
 
+    if path is None:
+        return
+    table = arrow(frame)
     with writing(path) as file:
         if path.endswith(PARQUET):
             pq.write_table(table, file)

@@ -69,30 +69,27 @@ def report(
             "a report on training rows needs them in memory, and --stream or a pattern reads them "
             "batch by batch: name one file, or validate a model with --model FILE --new-rows."
         )
-    fitted = None if model is None else _known_model(model, columns, settings)
-    columns = columns if fitted is None else columns_of_model(fitted, columns)
-    missing = {} if fitted is None else {"missing": getattr(fitted, "missing", "error")}
-    known = kinds_of_model(fitted)
-    training = read_training(data, columns, settings | missing, separator, stream, known)
+    fitted = None
+    if model is not None:
+        fitted, columns, settings = _known_model(model, columns, settings)
+    training = read_training(data, columns, settings, separator, stream, kinds_of_model(fitted))
     announce_size(training)
     asked |= {"date": made_on, "random_state": seed, "format": "card" if card else "html"}
     with progress("report") as step, refusals():
         fitted = make_model(training, settings, seed) if fitted is None else fitted
         written = _reported(fitted, training, out, asked | {"progress": step})
-    place = str(Path(out).resolve())
-
-    def facts() -> dict[str, Any]:
-        contents = written.contents
-        shared = {
-            "report": place,
-            "family": training.family,
-            "favorable": contents.subject.favorable or None,
-        }
-        findings = (_new_facts if new_rows else _facts)(contents)
-        return shared | findings | {"summary": written.summary}
-
-    text = f"{written.summary}\n\nReport: {place}"
-    return Result(facts, lambda: say(text), notes=training.notes)
+    contents, place = written.contents, str(Path(out).resolve())
+    facts = {
+        "report": place,
+        "family": training.family,
+        "favorable": contents.subject.favorable or None,
+    }
+    found = _new_facts if new_rows else _facts
+    return Result(
+        lambda: facts | found(contents) | {"summary": written.summary},
+        lambda: say(f"{written.summary}\n\nReport: {place}"),
+        notes=training.notes,
+    )
 
 
 def _reported(model: Any, training: Data, out: str, asked: Settings) -> Any:
@@ -107,12 +104,13 @@ def _reported(model: Any, training: Data, out: str, asked: Settings) -> Any:
     return reported(model, X, training.y, out, **training.options, **asked)
 
 
-def _known_model(place: str, columns: Columns, settings: Settings) -> Any:
-    """Read a model file; raise if there are options for a new model."""
+def _known_model(place: str, columns: Columns, settings: Settings) -> tuple[Any, Columns, Settings]:
+    """Read a model file, its columns and settings; raise if there are options for a new model."""
     given = [JUDGED.settings[name].flag for name in settings]
     for flag in [*given, *(["--controls"] if columns.controls else [])]:
         raise BadInputError(f"{flag} is for a new model; --model has its own: leave one out.")
-    return load_model(place)
+    model = load_model(place)
+    return model, columns_of_model(model, columns), {"missing": getattr(model, "missing", "error")}
 
 
 def _facts(contents: Any) -> dict[str, Any]:

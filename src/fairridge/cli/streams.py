@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +15,7 @@ from fairridge.cli.options import Columns
 from fairridge.cli.outputs import PARQUET
 from fairridge.cli.parameters import Settings
 from fairridge.cli.response_families import check_exposure, choose_family
-from fairridge.cli.training_data import Data, kinds_of, read_data, roles_of
+from fairridge.cli.training_data import ColumnRoles, Data, kinds_of, read_data, roles_of
 
 # Rows from which the family is guessed.
 GUESSED_ROWS = 10_000
@@ -45,17 +44,7 @@ def read_training(
     from fairridge import sources
 
     first = _first_rows(name)
-    if columns.drop_missing:
-        raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
-    if columns.numeric or columns.date:
-        raise BadInputError(
-            "--numeric and --date need the rows in memory; give the columns of the files their "
-            "types."
-        )
-    roles, kinds = roles_of(first, columns), kinds_of(columns)
-    check_columns(kinds.categorical, first, "--categorical")
-    used = (*roles.sensitive, *roles.predictors, *roles.target)
-    _require_plain(first, used, kinds.like(known))
+    roles = _plain_roles(first, columns, known)
     family, reason = choose_family(first.table, roles.target, columns.family, first)
     check_exposure(columns.exposure, family)
     source = sources.parquet(
@@ -79,11 +68,21 @@ def read_training(
     )
 
 
-def _require_plain(first: Source, used: Sequence[str], kinds: Kinds) -> None:
-    """Raise for columns that would be read as something else if the rows were in memory."""
+def _plain_roles(first: Source, columns: Columns, known: Kinds) -> ColumnRoles:
+    """Return roles; raise for columns that would be read otherwise if the rows were in memory."""
+    if columns.drop_missing:
+        raise BadInputError("--drop-missing needs the rows in memory; drop them in the files.")
+    if columns.numeric or columns.date:
+        raise BadInputError(
+            "--numeric and --date need the rows in memory; give the columns of the files their "
+            "types."
+        )
+    roles, kinds = roles_of(first, columns), kinds_of(columns)
+    check_columns(kinds.categorical, first, "--categorical")
+    kinds = kinds.like(known)
     # Text that means numbers or dates in the first rows may mean that in all of them, and then the
     # same file would give two models.
-    for name in used:
+    for name in (*roles.sensitive, *roles.predictors, *roles.target):
         column = first.table.column(name)
         if name in kinds.categorical and not is_text(column.type):
             raise BadInputError(
@@ -97,6 +96,7 @@ def _require_plain(first: Source, used: Sequence[str], kinds: Kinds) -> None:
                 "a stream is read as it is; turn them into numbers in the files, or, if they are "
                 f"categories, make them text and say --categorical {name}."
             )
+    return roles
 
 
 def write_predictions(

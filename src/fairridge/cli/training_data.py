@@ -163,11 +163,14 @@ def read_data(
     )
 
 
-def remember(model: Any, data: Data) -> None:
-    """Keep with a model how its file was written, so that other files are read in that way."""
+def save_model(model: Any, data: Data, place: str | None) -> None:
+    """Save a model that has a place, with how its file was written, to read others in that way."""
+    from fairridge import save
     from fairridge.estimators._model import keep_text_styles
 
-    keep_text_styles(model, data.styles)
+    if place is not None:
+        keep_text_styles(model, data.styles)
+        save(model, place)
 
 
 def roles_of(source: Source, columns: Columns) -> ColumnRoles:

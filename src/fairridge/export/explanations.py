@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Floats
 from fairridge.arguments import check_count
 from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
@@ -183,6 +183,11 @@ def _telling(
     n_folds: int,
 ) -> AttributeLeakage:
     table, attributes = as_table(X, sparse=True), form.attributes(sensitive_features)
+    weight = weights(sample_weight, table.shape[0])
+    if weight is not None:
+        kept = np.flatnonzero(weight > 0.0)
+        weight, table = weight[kept], table.take(kept)
+        attributes = None if attributes is None else attributes.take(kept)
     # Refuses missing and unknown levels, and other columns, as predict does.
     form.design.encode(table, attributes, form.unknown, estimator_name=form.estimator_name)
     columns: dict[bool, dict[str, Any]] = {False: {}, True: {}}
@@ -195,19 +200,6 @@ def _telling(
                 raise ValueError(not_finite_message([(column.name, known)]))
         if column.sensitive or column.name in predictors:
             columns[column.sensitive][column.name] = values
-    weight = weights(sample_weight, table.shape[0])
-    if weight is not None:
-        kept = np.flatnonzero(weight > 0.0)
-        weight = weight[kept]
-        columns = {
-            kind: {name: _taken(values, kept) for name, values in named.items()}
-            for kind, named in columns.items()
-        }
     return attribute_leakage(
         columns[False], columns[True], weight=weight, n_folds=n_folds, backend=table.backend
     )
-
-
-def _taken(values: Any, rows: Integers) -> Any:
-    """Return some rows of a column."""
-    return replace(values, codes=values.codes[rows]) if isinstance(values, Levels) else values[rows]

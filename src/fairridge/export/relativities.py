@@ -122,12 +122,7 @@ def relativities(
     joined = joined_offsets(form.link, offset, exposure)
     if y is not None:
         require_offsets(model._fitted.offsets, joined, form.estimator_name)
-    given = None
-    if X is not None:
-        warn_of_order(X=X, y=y, **fitted)
-        table, S = as_table(X, sparse=True), form.attributes(sensitive_features)
-        shift = read_offset(joined, table.shape[0])
-        given = _read(form, table, S, y, sample_weight, shift)
+    given = None if X is None else _read(form, X, y, fitted, joined)
     bands_of = {
         column.name: _bands(column, cuts[column.name].tolist(), given)
         for column in form.columns
@@ -142,9 +137,7 @@ def relativities(
         "relativity": np.exp([weighted(line.adds, form.theta) for line in lines]),
     }
     if y is not None:
-        ends = _ends(model, form, X, y, fitted, lines, confidence)
-        if ends is not None:
-            columns["lower"], columns["upper"] = ends
+        columns |= _intervals(model, form, X, y, fitted, lines, confidence)
     if given is not None:
         columns |= _portfolio(lines, given)
     return make_frame(columns, form.backend)
@@ -185,12 +178,12 @@ def _checked_bands(form: LinearForm, bands: Mapping[str, Sequence[float]]) -> di
 # ------------------------------------------------------------------------ rows
 
 
-def _read(
-    form: LinearForm, table: Any, S: Any, y: Any, sample_weight: Any, shift: Floats | None
-) -> _Rows:
+def _read(form: LinearForm, X: Any, y: Any, fitted: Mapping[str, Any], offset: Any) -> _Rows:
+    warn_of_order(X=X, y=y, **fitted)
+    table = as_table(X, sparse=True)
     n = table.shape[0]
-    Z = form.encoded(table, S)
-    weight = weights(sample_weight, n)
+    Z = form.encoded(table, form.attributes(fitted["sensitive_features"]))
+    weight, shift = weights(fitted["sample_weight"], n), read_offset(offset, n)
     weight = np.ones(n) if weight is None else weight
     eta = form.intercept[0] + Z @ form.coefficients[0] + (0.0 if shift is None else shift)
     observed = None
@@ -236,7 +229,7 @@ def _bands(column: InputColumn, ends: Sequence[float], rows: _Rows | None) -> li
 # ------------------------------------------------------------------- intervals
 
 
-def _ends(
+def _intervals(
     model: Any,
     form: LinearForm,
     X: Any,
@@ -244,13 +237,13 @@ def _ends(
     fitted: dict[str, Any],
     lines: Sequence[Line],
     confidence: float,
-) -> tuple[Floats, Floats] | None:
-    """Return the ends of e^(c·θ) on the scale of logarithms; None, with a warning, without any."""
+) -> dict[str, Floats]:
+    """Return the ends of e^(c·θ) by name, from intervals of logarithms; or warn of having none."""
     try:
         inference = model.inference(X, y, **fitted)
     except (AttributeError, ValueError) as error:
         warn_user(f"relativities have no intervals: {error}")
-        return None
+        return {}
     weights_of = np.zeros((len(lines), len(form.theta)))
     for weight, line in zip(weights_of, lines, strict=True):
         weight[list(line.adds)] = list(line.adds.values())
@@ -263,4 +256,4 @@ def _ends(
         df = np.where(C != 0.0, raw.df, np.inf).min(axis=1)
     half = quantile(confidence, df) * errors
     center = C @ raw.estimate
-    return np.exp(center - half), np.exp(center + half)
+    return {"lower": np.exp(center - half), "upper": np.exp(center + half)}

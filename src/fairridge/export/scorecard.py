@@ -196,24 +196,9 @@ def scorecard(
     >>> print(round(scorecard(model, favorable="GOOD").base_points, 4))
     509.4631
     """
-    family = getattr(model, "family_", None)
-    if family is not None and family.link != "logit":
-        advice = "; export.relativities writes its factors" if family.link == "log" else ""
-        raise ValueError(
-            f"a scorecard turns the log odds of two outcomes into points; this "
-            f"{type(model).__name__} is a {family.name} model with the {family.link} link{advice}."
-        )
-    form = predicting_form(model, "scorecard")
-    for column in form.columns:
-        if isinstance(column.encoding, FilledColumn):
-            raise ValueError(
-                f"a scorecard has no points for a missing number, and {column.name!r} has a "
-                "coefficient for it (missing='level'); cut it into intervals before fitting."
-            )
-    for name, value in (
-        ("points_to_double_odds", points_to_double_odds),
-        ("base_odds", base_odds),
-    ):
+    form = _logit_form(model)
+    positive = {"points_to_double_odds": points_to_double_odds, "base_odds": base_odds}
+    for name, value in positive.items():
         if not value > 0.0 or not np.isfinite(value):
             raise ValueError(f"{name}={value!r} must be a positive number.")
     check_flag("rounded", rounded)
@@ -238,6 +223,25 @@ def scorecard(
         form,
         sign,
     )
+
+
+def _logit_form(model: Any) -> LinearForm:
+    """Return the linear form; raise for models whose columns have no points."""
+    family = getattr(model, "family_", None)
+    if family is not None and family.link != "logit":
+        advice = "; export.relativities writes its factors" if family.link == "log" else ""
+        raise ValueError(
+            f"a scorecard turns the log odds of two outcomes into points; this "
+            f"{type(model).__name__} is a {family.name} model with the {family.link} link{advice}."
+        )
+    form = predicting_form(model, "scorecard")
+    for column in form.columns:
+        if isinstance(column.encoding, FilledColumn):
+            raise ValueError(
+                f"a scorecard has no points for a missing number, and {column.name!r} has a "
+                "coefficient for it (missing='level'); cut it into intervals before fitting."
+            )
+    return form
 
 
 def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:

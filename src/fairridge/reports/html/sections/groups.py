@@ -193,17 +193,18 @@ def _measures(contents: Audited) -> dict[str, _Measure]:
         known = classes and np.isfinite(value)
         return f"{signed(100 * value, 1)} points" if known else number(value)
 
+    between = partial(_between, shares=classes)
     measures = {
-        "Selected": _estimated("selection_rate", percent),
+        "Selected": _estimated("selection_rate", percent, _between),
         "Ratio": _Measure(_ratio, lambda g: _ends(g.impact_ratio)),
-        "Predicted": _estimated("mean_prediction", write, shares=classes),
-        "Among equals": _estimated("adjusted_difference", difference, shares=classes),
-        "Of highest": _of_ratio("mean_ratio"),
+        "Predicted": _estimated("mean_prediction", write, between),
+        "Among equals": _estimated("adjusted_difference", difference, between),
+        "Of highest": _estimated("mean_ratio", ratio, _ends),
         "Observed": _Measure(lambda g: write(g.mean_response.value)),
-        "TPR": _estimated("true_positive_rate", percent),
-        "FPR": _estimated("false_positive_rate", percent),
+        "TPR": _estimated("true_positive_rate", percent, _between),
+        "FPR": _estimated("false_positive_rate", percent, _between),
         "Cali\u00adbration": _Measure(lambda g: difference(g.calibration.value)),
-        "Pred./obs.": _of_ratio("predicted_over_observed"),
+        "Pred./obs.": _estimated("predicted_over_observed", ratio, _ends),
         "SMD": _Measure(lambda g: signed(g.distances.standardized_mean_difference, 2)),
         "KS": _Measure(lambda g: ratio(g.distances.kolmogorov_smirnov)),
         "Wasser\u00adstein": _Measure(lambda g: number(g.distances.wasserstein)),
@@ -228,24 +229,17 @@ def _means(audit: Audit) -> Write:
     return partial(number, places=decimals(means))
 
 
-def _estimated(name: str, write: Write, *, shares: bool = True) -> _Measure:
+def _estimated(name: str, write: Write, interval: Callable[[Estimate], str]) -> _Measure:
     """Show an estimate of every group and its interval."""
 
     def found(group: GroupMeasures) -> Estimate:
         return getattr(group, name) or UNDEFINED
 
-    def interval(group: GroupMeasures) -> str:
-        return span(found(group).low, found(group).high, shares=shares)
-
-    return _Measure(lambda group: write(found(group).value), interval)
+    return _Measure(lambda group: write(found(group).value), lambda group: interval(found(group)))
 
 
-def _of_ratio(name: str) -> _Measure:
-    """Show a ratio of every group and its interval."""
-    return _Measure(
-        lambda group: ratio(getattr(group, name).value),
-        lambda group: _ends(getattr(group, name)),
-    )
+def _between(estimate: Estimate, *, shares: bool = True) -> str:
+    return span(estimate.low, estimate.high, shares=shares)
 
 
 def _ends(estimate: Estimate) -> str:

@@ -43,10 +43,12 @@ def _certificate_text(contents: ReportContents, certificate: Certificate) -> str
     sure = f"{100 * certificate.confidence:g} % confidence"
     upper = amount(contents, certificate.upper)
     if certificate.granted:
+        price = certificate.price
+        lowers = "" if price is None else f", which lowers D² there by {number(price)}"
         return (
             f"The bound is certified: with {sure} it holds in the population, too. For that the "
             f"model was fitted with the bound {number(certificate.training_bound)} in training"
-            f"{_price_text(certificate)}."
+            f"{lowers}."
             + ("" if certificate.warning is None else f" It may not hold: {certificate.warning}.")
         )
     if certificate.warning is not None:
@@ -63,13 +65,6 @@ def _certificate_text(contents: ReportContents, certificate: Certificate) -> str
         f"The bound is not certified with {sure}: {rows}. The model is the fairest one, whose "
         f"unfairness in the population may be up to {upper}."
     )
-
-
-def _price_text(certificate: Certificate) -> str:
-    """Say what a certificate costs; "" if that is not known."""
-    if certificate.price is None:
-        return ""
-    return f", which lowers D² there by {number(certificate.price)}"
 
 
 def other_prices(audit: Audit, free: Audit | None = None) -> list[str]:
