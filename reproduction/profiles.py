@@ -79,7 +79,7 @@ def definitions_part(case: str, run: int, settings: Settings) -> pd.DataFrame:
         values = {
             "statistical parity": float(share),
             "equality of opportunity": sequential_share(
-                scatter_of(np.column_stack([S, fitted, y])), 3, 1
+                scatter_of(np.column_stack([S, fitted, y]), np.ones(len(y))), 3, 1
             ),
             "equality of opportunity, as printed": printed_opportunity(S, y, fitted),
             "individual fairness": float(alpha @ pairs @ alpha / (free @ pairs @ free)),

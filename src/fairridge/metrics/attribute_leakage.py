@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairridge._typing import Floats, Integers
 from fairridge.data import Levels
@@ -104,14 +105,14 @@ def _held_out(
     codes, Z = _written(columns)
     # Their mean is 1, so that the penalties of the models are those of rows without weights.
     weight = np.ones(len(Z)) if weight is None else weight / weight.mean()
+    measured: Any = _area
     if isinstance(target, Levels):
         rows, y = _levels_of_several_rows(target)
-        several = len(np.unique(y)) > 1
-        return _area(codes, Z[rows], y, weight[rows], n_folds) if several else float("nan")
-    there = ~np.isnan(target)
-    known = target[there]
-    varies = np.ptp(known) > 0.0
-    return _r_squared(codes, Z[there], known, weight[there], n_folds) if varies else float("nan")
+    else:
+        rows, measured = np.flatnonzero(~np.isnan(target)), _r_squared
+        y = target[rows]
+    varies = bool((y != y[:1]).any())
+    return measured(codes, Z[rows], y, weight[rows], n_folds) if varies else float("nan")
 
 
 def _written(columns: Sequence[Values]) -> tuple[list[bool], Floats]:
@@ -158,7 +159,7 @@ def _r_squared(codes: Sequence[bool], Z: Floats, y: Floats, weight: Floats, n_fo
     return float(r2_score(y, predicted, sample_weight=weight))
 
 
-def _levels_of_several_rows(column: Levels) -> tuple[Integers, Integers]:
+def _levels_of_several_rows(column: Levels) -> tuple[Integers, NDArray[Any]]:
     """Return the rows of levels that have at least two, and their levels from 0."""
     _, codes, counts = np.unique(column.codes, return_inverse=True, return_counts=True)
     rows = np.flatnonzero(counts[codes] > 1)

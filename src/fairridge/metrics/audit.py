@@ -289,7 +289,7 @@ def _compared(
         columns.rows(rows.attributes, every_cell=every_cell),
         decided.outcomes(rows),
         rows.eta,
-        decided.probabilities(rows),
+        dict(zip(decided.several, rows.columns, strict=True)) if decided.several else {},
         None if rows.controls is None else written_out(controls, rows.controls),
     )
 

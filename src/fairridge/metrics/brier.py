@@ -45,13 +45,6 @@ def brier_terms(
     return survival**2 * died / before[:, None] + (1.0 - survival) ** 2 * alive / after
 
 
-def brier_scores(
-    time: Floats, event: Floats, survival: Floats, times: Floats, weight: Floats
-) -> Floats:
-    """Return the Brier score at some times; see `brier_terms`."""
-    return np.asarray(weight @ brier_terms(time, event, survival, times, weight) / weight.sum())
-
-
 @dataclass(frozen=True)
 class PredictedSurvival:
     """Times of rows, events, and the survival that was predicted for them."""
@@ -113,8 +106,8 @@ def integrated_brier_score(
     times = times_of_events(time, event)
     if len(times) < 2:
         return float("nan")
-    scores = brier_scores(time, event, survival_at(times, eta, baseline), times, weight)
-    return float(mean_over_times(scores, times))
+    terms = brier_terms(time, event, survival_at(times, eta, baseline), times, weight)
+    return float(weight @ mean_over_times(terms, times) / weight.sum())
 
 
 def _uncensored(time: Floats, event: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -57,6 +57,7 @@ from fairridge.metrics.sorted_scores import (
     Distances,
     Ranking,
     SortedScores,
+    extremes,
     ranking,
 )
 
@@ -335,11 +336,9 @@ class CalibrationSums:
         score, response = outcomes.score, outcomes.observed
         tenths = Grouping("", ("",) * (len(edges) + 1), np.searchsorted(edges, score, side="left"))
         cells = part.within(tenths)
-        low, high = np.full((2, len(cells.labels)), np.inf)
-        np.minimum.at(low, cells.codes, score)
-        np.minimum.at(high, cells.codes, -score)
         table = GroupTable.of([cells], outcomes.weight, score, response)
-        return cls(table, response.dtype == bool, low, -high)
+        ends = extremes(score, cells.codes, len(cells.labels))
+        return cls(table, response.dtype == bool, *ends)
 
     def __add__(self, other: CalibrationSums) -> CalibrationSums:
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)

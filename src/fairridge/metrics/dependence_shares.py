@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.fairness.scatter_shares import explained_by_sensitive
 
 # What the numbers are called wherever they are shown.
 WORDS = {
@@ -28,22 +27,6 @@ WORDS = {
 # Standard deviation of predictions, relative to their size or that of the response, that is none:
 # responses that vary less are refused.
 NEGLIGIBLE_DEVIATION = 1e-12
-
-
-def share_explained(
-    predicted: Floats, span: Floats, weight: Floats, *, adjusted: bool = True
-) -> float:
-    """Return R² of predictions regressed on S, adjusted for chance on validation rows.
-
-    The same for every model: 1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank
-    of S in the n rows. NaN if n ≤ q + 1. In rows that a model was not fitted to,
-    S and U = X − SB are not orthogonal, so that α and β do not give the share.
-    `span` has independent columns with the span of S, as `sensitive_span` returns
-    them; n is the number of rows whatever their weights.
-    """
-    joint = scatter_of(np.hstack([span, without_rounding(predicted, weight)]), weight)
-    n_rows = len(predicted) if adjusted else None
-    return explained_by_sensitive(joint, span.shape[1], predicted.shape[1], n_rows)
 
 
 def sensitive_span(S: Floats, weight: Floats) -> Floats:
@@ -68,9 +51,8 @@ def without_rounding(columns: Floats, weight: Floats, size: float = 0.0) -> Floa
     return np.where(columns.std(axis=0) <= negligible, 0.0, columns - mean)
 
 
-def scatter_of(columns: Floats, weight: Floats | None = None) -> Floats:
+def scatter_of(columns: Floats, weight: Floats) -> Floats:
     """Return Σ w (z − z̄)(z − z̄)ᵀ over rows z; from a row on, so that constants have exactly 0."""
     shifted = columns - columns[:1]
     centered = shifted - np.average(shifted, axis=0, weights=weight)
-    weighted = centered if weight is None else centered * weight[:, None]
-    return weighted.T @ centered
+    return (centered * weight[:, None]).T @ centered

@@ -242,16 +242,15 @@ class AttributeValues:
         )
 
     def __add__(self, other: AttributeValues) -> AttributeValues:
+        levels = None
         if self.levels is not None and other.levels is not None:
-            levels = {
-                level: self.levels.get(level, False) or other.levels.get(level, False)
-                for level in self.levels | other.levels
-            }
+            both = self.levels | other.levels
+            levels = {one: self.levels.get(one) or other.levels.get(one, False) for one in both}
             _require_few(self.name, sum(levels.values()))
-            return replace(self, missing=self.missing or other.missing, levels=levels)
         return replace(
             self,
             missing=self.missing or other.missing,
+            levels=levels,
             numbers=add(self.numbers, other.numbers),
             total=self.total + other.total,
             count=self.count + other.count,

@@ -92,24 +92,19 @@ def wilson_limits(p: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
 
 def mean_estimates(mean: Floats, variance: Floats, n: Floats, confidence: float) -> list[Estimate]:
     """Return means with Student's intervals, from variances (divisor n) and numbers of rows."""
-    error = _standard_error(variance, n)
-    half = _half_width(n, error, confidence)
+    error, half = _student(variance, n, confidence)
     return _estimates(mean, mean - half, mean + half, n, error)
 
 
-def _standard_error(variance: Floats, n: Floats) -> Floats:
-    """Return the standard errors of means; NaN for a single row."""
-    free = np.where(n > 1.0 + 1e-9, n - 1.0, NAN)
-    return np.asarray(np.sqrt(variance / free))
+def _student(variance: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return the standard errors of means, and the half widths of their intervals.
 
-
-def _half_width(n: Floats, error: Floats, confidence: float) -> Floats:
-    """Return quantiles of t times errors.
-
-    The quantile can be infinite for hardly more than one row; without an error the width is zero.
+    A single row has none. The quantile of t can be infinite for hardly more than one row; without
+    an error the width is zero.
     """
+    error = np.asarray(np.sqrt(variance / np.where(n > 1.0 + 1e-9, n - 1.0, NAN)))
     quantile = stdtrit(np.where(n > 1.0, n - 1.0, NAN), 0.5 + confidence / 2.0)
-    return np.multiply(quantile, error, out=np.array(error), where=error != 0.0)
+    return error, np.multiply(quantile, error, out=np.array(error), where=error != 0.0)
 
 
 def total_estimates(
@@ -154,8 +149,8 @@ def total_estimates(
         each = spread[own][known]
         of_all = level**VARIANCE_POWER * (share @ (each / level**VARIANCE_POWER))
         spread[np.arange(len(n))[own][known]] = np.maximum(each, of_all)
-    error = _standard_error(spread, n) / positive
+    error, half = _student(spread, n, confidence)
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
-        change = np.exp(_half_width(n, error, confidence))
-        found = _estimates(ratio, ratio / change, ratio * change, n, ratio * error)
+        change = np.exp(half / positive)
+        found = _estimates(ratio, ratio / change, ratio * change, n, ratio * error / positive)
     return [one if one.value > 0.0 else Estimate(one.value) for one in found]

@@ -16,10 +16,10 @@ from fairridge.data import Design, Encoding
 from fairridge.fairness import Definition
 from fairridge.fairness.base import Whole
 from fairridge.fairness.means import MeanShare
-from fairridge.fairness.scatter_shares import sequential_share
+from fairridge.fairness.scatter_shares import explained_by_sensitive, sequential_share
 from fairridge.families import Family
 from fairridge.metrics.batches import Alike, Batches, InMemory, Sums
-from fairridge.metrics.dependence_shares import share_explained
+from fairridge.metrics.dependence_shares import scatter_of, without_rounding
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import (
@@ -195,11 +195,19 @@ def measured_in(
 
 
 def dependence_of(rows: ScoredRows, *, adjusted: bool = True) -> dict[str, float]:
-    """Return the shares of scores and means that S explains, which describe every model."""
-    return {
-        name: share_explained(values, rows.span, weight, adjusted=adjusted)
-        for name, (values, weight) in rows.explainable.items()
-    }
+    """Return the shares of scores and means that S explains, which describe every model.
+
+    The same for all: R² of a regression on S, adjusted for chance on validation rows as
+    1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank of S in the n rows, whatever their weights. NaN
+    if n ≤ q + 1. In rows that a model was not fitted to, S and U = X − SB are not orthogonal, so
+    that α and β do not give the share.
+    """
+    found, q = {}, rows.span.shape[1]
+    n_rows = len(rows.span) if adjusted else None
+    for name, (values, weight) in rows.explainable.items():
+        joint = scatter_of(np.hstack([rows.span, without_rounding(values, weight)]), weight)
+        found[name] = explained_by_sensitive(joint, q, values.shape[1], n_rows)
+    return found
 
 
 def measure_of(

@@ -77,10 +77,6 @@ class Decided:
             survival=rows.survival,
         )
 
-    def probabilities(self, rows: AuditedInput) -> dict[str, Floats]:
-        """Return probabilities of more than two classes by label."""
-        return dict(zip(self.several, rows.columns, strict=True)) if self.several else {}
-
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedInput:

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from fairridge._typing import Booleans, Floats
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping, weighted_quantiles
 from fairridge.metrics.intervals import UNDEFINED, Estimate
@@ -264,6 +264,14 @@ SCORE_BINS = 4096
 MAX_WEIGHTS = 1 << 22
 
 
+def extremes(values: Floats, codes: Integers, size: int) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest value by code; infinite where there is none."""
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, codes, values)
+    np.maximum.at(high, codes, values)
+    return low, high
+
+
 @dataclass(frozen=True)
 class BinnedScores:
     """Weights of scores by group and bin; those of other rows add."""
@@ -289,9 +297,7 @@ class BinnedScores:
         """Sum weights."""
         score, weight, m = outcomes.score, outcomes.weight, len(edges)
         places = np.minimum(np.searchsorted(edges, score, side="left"), m - 1)
-        low, high = np.full((2, m), np.inf)
-        np.minimum.at(low, places, score)
-        np.minimum.at(high, places, -score)
+        low, high = extremes(score, places, m)
         parted = outcomes.ranks and outcomes.response is not None
         rows = [outcomes.observed, ~outcomes.observed] if parted else [np.ones(len(score))]
         classes = [
@@ -307,7 +313,7 @@ class BinnedScores:
         ]
         return cls(
             low,
-            -high,
+            high,
             np.array([np.concatenate(each).reshape(-1, m) for each in classes]),
             np.array([np.concatenate(each) for each in squares]),
         )
