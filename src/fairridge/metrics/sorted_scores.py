@@ -7,9 +7,9 @@ is zero if no bin has two different scores.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
@@ -80,78 +80,59 @@ class BinErrors:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Weight and mean of a group, and the weighted squares of distances from it."""
-
-    total: float
-    mean: float
-    squares: float
-
-    @classmethod
-    def of_groups(cls, table: GroupTable, place: slice) -> list[Spread]:
-        """Return those of some groups of a table, whose first column are the scores."""
-        empty = table.counts[place] == 0
-        means = np.where(empty, 0.0, table.means[0, place])
-        columns = table.weights[place], means, table.squares[0, place]
-        return [cls(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-
-    def __add__(self, other: Spread) -> Spread:
-        total = self.total + other.total
-        share, gap = other.total / total if total > 0.0 else 0.0, other.mean - self.mean
-        squares = self.squares + other.squares + self.total * share * gap**2
-        return Spread(total, self.mean + share * gap, squares)
-
-
-@dataclass(frozen=True)
 class ScoreOrder:
     """Scores, or bins of scores, from the lowest on: how far apart they are."""
 
     steps: Floats  # from one to the next
     jumps: Booleans  # whether the next one is higher: both distribution functions are known there
 
-    def apart(self, first: Spread, second: Spread, one: Floats, other: Floats) -> Distances:
-        """Compare two groups; their weights are in this order, and 0 outside of them."""
-        total = first.total + second.total
-        if first.total == 0.0 or second.total == 0.0:
-            return INCOMPARABLE
-        gap = np.abs(np.cumsum(one) / first.total - np.cumsum(other) / second.total)
-        return Distances(
-            _ratio(
-                first.mean - second.mean,
-                float(np.sqrt((first.squares + second.squares) / total)),
-                rounding=1e-13 * float(self.steps.sum()),
-            ),
-            float(min((gap * self.jumps).max(), 1.0)),
-            float((gap[:-1] * self.steps).sum()),
-        )
-
     def of_groups(
         self,
-        spreads: Sequence[Spread],
+        table: GroupTable,
+        place: slice,
         own: Callable[[int], Floats],
         whole: Floats,
         reference: int | None,
     ) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it.
 
-        `own` returns the weights of a group in this order, and `whole` are those of all rows.
+        The first column of the table are the scores. `own` returns the weights of a group in this
+        order, and `whole` are those of all rows.
         """
-        if reference is not None:
-            other = spreads[reference], own(reference)
-            return [
-                INCOMPARABLE
-                if code == reference
-                else self.apart(spread, other[0], own(code), other[1])
-                for code, spread in enumerate(spreads)
-            ]
-        nothing = Spread(0.0, 0.0, 0.0)
-        before = accumulate(spreads, initial=nothing)
-        after = [*accumulate(reversed(spreads), initial=nothing)][-2::-1]
-        found = []
-        for code, (spread, first, last) in enumerate(zip(spreads, before, after, strict=False)):
-            weights = own(code)
-            found.append(self.apart(spread, first + last, weights, whole - weights))
+        weights = table.weights[place]
+        means = np.where(weights > 0.0, table.means[0, place], 0.0)
+        sums = np.array([weights, means, table.squares[0, place]])
+        codes, found = np.arange(len(weights)), []
+        fixed = None if reference is None else own(reference)
+        for code in codes.tolist():
+            if code == reference:
+                found.append(INCOMPARABLE)
+                continue
+            one = own(code)
+            other = whole - one if fixed is None else fixed
+            others = codes != code if reference is None else codes == reference
+            found.append(self._apart(sums[:, code], _together(*sums[:, others]), one, other))
         return found
+
+    def _apart(self, first: Floats, second: Floats, one: Floats, other: Floats) -> Distances:
+        """Compare two groups by weights, means and squares, and by weights in this order."""
+        (n1, mean1, squares1), (n2, mean2, squares2) = first.tolist(), second.tolist()
+        if n1 == 0.0 or n2 == 0.0:
+            return INCOMPARABLE
+        gap = np.abs(np.cumsum(one) / n1 - np.cumsum(other) / n2)
+        deviation = math.sqrt((squares1 + squares2) / (n1 + n2))
+        return Distances(
+            _ratio(mean1 - mean2, deviation, rounding=1e-13 * float(self.steps.sum())),
+            float(min((gap * self.jumps).max(), 1.0)),
+            float((gap[:-1] * self.steps).sum()),
+        )
+
+
+def _together(weights: Floats, means: Floats, squares: Floats) -> Floats:
+    """Return the weight, mean and squares of groups taken together."""
+    total = weights.sum()
+    mean = weights @ means / total if total > 0.0 else 0.0
+    return np.array([total, mean, squares.sum() + weights @ (means - mean) ** 2])
 
 
 class SortedScores:
@@ -168,13 +149,12 @@ class SortedScores:
     def of_groups(self, grouping: Grouping, reference: int | None = None) -> list[Distances]:
         """Compare every group with a reference group, or with all rows outside it."""
         table = GroupTable.of([grouping], self._weight, self._scores)
-        spreads = Spread.of_groups(table, table.places[0])
         codes, weight = grouping.codes[self._order], self._weight[self._order]
 
         def own(code: int) -> Floats:
             return weight * (codes == code)
 
-        return self._steps.of_groups(spreads, own, weight, reference)
+        return self._steps.of_groups(table, table.places[0], own, weight, reference)
 
 
 def _ratio(difference: float, deviation: float, rounding: float) -> float:
@@ -340,11 +320,11 @@ class BinnedScores:
     def distances(self, table: GroupTable, k: int, reference: int | None) -> list[Distances]:
         """Compare the groups of an attribute with a reference group, or with all other rows."""
         place = table.places[k + 1]
-        weights, spreads = self.weights[place], Spread.of_groups(table, place)
+        weights = self.weights[place]
         # The bins are at the middles of their scores.
         steps = np.diff((self.low + self.high) / 2.0)
         order = ScoreOrder(steps, np.full(len(self.low), True))
-        return order.of_groups(spreads, weights.__getitem__, weights.sum(axis=0), reference)
+        return order.of_groups(table, place, weights.__getitem__, weights.sum(axis=0), reference)
 
     def rankings(self, confidence: float) -> list[Ranking]:
         """Return how well scores separate the classes in every group."""
