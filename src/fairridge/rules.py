@@ -430,7 +430,7 @@ class AdverseImpact(Rule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_selection(self.threshold, self.top)
+        check_top(self.top, None if self.threshold == DEFAULT_THRESHOLD else self.threshold)
 
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
         """Return who is selected."""
@@ -511,7 +511,7 @@ class OpportunityGap(_Gap):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_selection(self.threshold, self.top)
+        check_top(self.top, None if self.threshold == DEFAULT_THRESHOLD else self.threshold)
 
     def values(self, rows: JudgedRows) -> tuple[Floats, Booleans | None]:
         """Return who is selected, among those who qualified."""
@@ -632,11 +632,6 @@ class MeanGap(_Gap):
         """Return Welch's interval of a difference."""
         one, other = as_columns([second.mean]), as_columns([first.mean])
         return _ends(mean_limits(one, other, 2.0 * level))
-
-
-def _check_selection(threshold: float, top: Any) -> None:
-    """Raise unless rows are selected in one way, by a threshold or by capacity."""
-    check_top(top, None if threshold == DEFAULT_THRESHOLD else threshold)
 
 
 def _shares(first: Group, second: Group) -> tuple[Floats, Floats]:

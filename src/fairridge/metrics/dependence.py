@@ -18,7 +18,7 @@ from fairridge.families.distances import Distance
 from fairridge.metrics.dependence_shares import scatter_of, without_rounding
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.sorted_scores import Distances, SortedScores
+from fairridge.metrics.sorted_scores import SortedScores
 
 
 def dependence(rows: ScoredRows, groups: Sequence[Grouping]) -> dict[str, float]:
@@ -39,7 +39,9 @@ def dependence(rows: ScoredRows, groups: Sequence[Grouping]) -> dict[str, float]
     columns = without_rounding(predicted, weight, size)
     q, m = S.shape[1], columns.shape[1]
     joint = scatter_of(np.hstack([S, columns, targets]), weight)
-    distances = [apart for column in columns.T for apart in _between(column, groups, weight)]
+    ordered = [SortedScores(column, weight) for column in columns.T]
+    several = [grouping for grouping in groups if len(grouping.labels) > 1]
+    distances = [apart for one in ordered for group in several for apart in one.of_groups(group)]
     return {
         "equality_of_opportunity": sequential_share(joint, q, m),
         "individual": _pairwise_difference(columns, S, family.distance, response, weight),
@@ -80,14 +82,3 @@ def _largest_correlation(joint: Floats, q: int, m: int) -> float:
     usable = units > 0.0
     correlation = np.abs(joint[:q, q : q + m])[usable] / units[usable]
     return float(min(correlation.max(initial=0.0), 1.0))
-
-
-def _between(scores: Floats, groups: Sequence[Grouping], weight: Floats) -> list[Distances]:
-    """Compare every group with all other rows."""
-    ordered = SortedScores(scores, weight)
-    return [
-        apart
-        for grouping in groups
-        if len(grouping.labels) > 1
-        for apart in ordered.of_groups(grouping)
-    ]

@@ -223,7 +223,9 @@ def _amounts(
     response: NDArray[Any] | None, predicted: NDArray[Any], kind: GivenKind | None, *, rates: bool
 ) -> bool:
     """Whether means of numbers have ratios."""
-    _require_numbers(y_true=response, y_pred=predicted)
+    for argument, values in (("y_true", response), ("y_pred", predicted)):
+        if values is not None and values.dtype.kind not in "buif":
+            raise ValueError(f"kind='regression', but {argument} holds {values[0]!r}.")
     positive = nonnegative(predicted, response)
     if kind == "amounts" and not positive:
         raise ValueError("kind='amounts', but y_true or y_pred has negative numbers.")
@@ -326,12 +328,6 @@ def _check_classes(
             DataWarning,
         )
     return found
-
-
-def _require_numbers(**arguments: NDArray[Any] | None) -> None:
-    for name, values in arguments.items():
-        if values is not None and values.dtype.kind not in "buif":
-            raise ValueError(f"kind='regression', but {name} holds {values[0]!r}.")
 
 
 def _positive(
