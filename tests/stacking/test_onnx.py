@@ -2,16 +2,18 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, SplineTransformer
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, SplineTransformer
 
 from fairridge.export import to_onnx
 from fairridge.stacking import FairStackingClassifier, FairStackingRegressor
 from fairridge.stacking.learners import Categories
-from tests.stacking.test_stacking import N, encoder, people
+from tests.stacking.test_stacking import TREE, N, encoder, people
 
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -24,6 +26,7 @@ SMALL = {"max_iter": 3, "early_stopping": False}
 def rows():
     frame, eta, rng = people()
     missing = frame.assign(age=frame["age"].where(np.arange(N) % 9 > 0))
+    missing.loc[::7, "skill"] = -9.0
     hired = np.where(rng.random(N) < 1 / (1 + np.exp(-eta)), "yes", "no")
     numbers = np.column_stack([frame["sex"] == "m", frame["skill"], frame["age"]]).astype(float)
     return {"frame": missing, "full": frame, "array": numbers, "eta": eta, "hired": hired}
@@ -72,10 +75,23 @@ def test_splits_between_missing_and_all_levels_are_exact(rows):
     np.testing.assert_allclose(next(iter(found.values())).ravel(), model.predict(X), atol=1e-12)
 
 
+def imputer():
+    """Missing numbers, one of them with a code, are filled in; levels become columns."""
+    return make_column_transformer(
+        (SimpleImputer(), ["age"]),
+        (SimpleImputer(missing_values=-9.0, strategy="median"), ["skill"]),
+        (OneHotEncoder(), ["sex", "town"]),
+    )
+
+
 CASES = {
     "linear": ("array", {"sensitive": [0], "estimators": LogisticRegression()}),
     "pipeline": (
         "full", {"sensitive": "sex", "estimators": make_pipeline(encoder(), LogisticRegression())}
+    ),
+    "imputer": (
+        "frame",
+        {"sensitive": "sex", "estimators": make_pipeline(imputer(), LogisticRegression())},
     ),
     "several": (
         "array",
@@ -94,9 +110,9 @@ def test_probabilities_are_those_of_the_model(rows, case):
     kind, options = CASES[case]
     X, y = rows[kind], rows["hired"]
     model = FairStackingClassifier(**OPTIONS, **options).fit(X, y)
-    # Forests come back from skl2onnx in 32 bits.
+    # Forests come back from skl2onnx in 32 bits, and so does what is filled in.
     expected = model.predict_proba(X)
-    tolerance = 1e-6 if case == "forest" else 1e-12
+    tolerance = 1e-6 if case in ("forest", "imputer") else 1e-12
     np.testing.assert_allclose(run(model, X)["probabilities"], expected, atol=tolerance)
 
 
@@ -118,6 +134,15 @@ def test_what_does_not_convert_is_named(rows):
     model = FairStackingClassifier(own, sensitive=[0], **OPTIONS).fit(rows["array"], y)
     with pytest.raises(ValueError, match="cannot convert learner MinMaxScaler → Own"):
         to_onnx(model)
+    forest = RandomForestClassifier(2, max_depth=2)
+    model = FairStackingClassifier(forest, sensitive=[0], blind=True, **OPTIONS)
+    with pytest.raises(ValueError, match="RandomForestClassifier and boosted trees cannot be in"):
+        to_onnx(model.fit(rows["array"], y))
+    common = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    levels = make_column_transformer((common, ["town"]))
+    model = FairStackingClassifier(make_pipeline(levels, TREE), sensitive="sex", **OPTIONS)
+    with pytest.raises(ValueError, match="→ DecisionTreeClassifier, in its step SimpleImputer: "):
+        to_onnx(model.fit(X, y), X)
 
 
 class Own(ComplementNB):

@@ -148,8 +148,6 @@ def _fit(model: Any, X: Any, y: NDArray[Any], metadata: Mapping[str, Any]) -> An
     try:
         return model.fit(X, y, **metadata)
     except Exception as error:  # learners raise errors of any kind
-        step = _failing_step(error)
-        where = f", in its step {step}" if step not in (None, name_of(model)) else ""
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
         text = text_columns(as_table(X)) if "string" in str(error) else []
         hint = (
@@ -157,17 +155,20 @@ def _fit(model: Any, X: Any, y: NDArray[Any], metadata: Mapping[str, Any]) -> An
             "make_pipeline(OneHotEncoder(), …)."
         )
         raise ValueError(
-            f"learner {described(model)} cannot be fitted{where}: {reason}.{hint if text else ''}"
+            f"learner {described(model)} cannot be fitted{where_failed(model, error)}: {reason}."
+            f"{hint if text else ''}"
         ) from error
 
 
-def _failing_step(error: Exception) -> str | None:
-    """Return the class of the first step of a learner that an error came from."""
+def where_failed(learner: Any, error: Exception) -> str:
+    """Say in which step of a learner an error arose, in a fit or in what skl2onnx makes of it."""
     for frame, _ in walk_tb(error.__traceback__):
-        owner = frame.f_locals.get("self")
-        if isinstance(owner, BaseEstimator) and not isinstance(owner, Pipeline | ColumnTransformer):
-            return type(owner).__name__
-    return None
+        known = frame.f_locals
+        step = getattr(known.get("operator"), "raw_operator", known.get("self"))
+        if isinstance(step, BaseEstimator) and not isinstance(step, Pipeline | ColumnTransformer):
+            name = type(step).__name__
+            return f", in its step {name}" if name != name_of(learner) else ""
+    return ""
 
 
 def described(learner: Any) -> str:

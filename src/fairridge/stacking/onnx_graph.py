@@ -16,6 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import Pipeline
 
+from fairridge.arguments import enumerated
 from fairridge.data import Levels, Table, as_table
 from fairridge.data.columns import CategoricalColumn
 from fairridge.export.form import named_form
@@ -28,11 +29,13 @@ from fairridge.stacking.learners import (
     ClassScores,
     described,
     name_of,
+    where_failed,
 )
 
 TREES = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 # The version of ai.onnx.ml that has `TreeEnsemble`.
 TREES_OPSET = 5
+OLD_TREES = {"TreeEnsembleClassifier", "TreeEnsembleRegressor"}
 # The type of an input that has no levels.
 NUMBER = "DOUBLE"
 
@@ -63,6 +66,8 @@ def stack_graph(model: Any, X: Any, exposure: str | None) -> Any:
             mean = graph.node("Div", mean, float(len(scores)))
         for k, name in enumerate(one.names):
             graph.columns[name] = _picked(graph, mean, k)
+    if trees:
+        _refuse_old_trees(graph, learners)
     _products(graph, features)
     form = named_form(model.layer_, "to_onnx")
     return completed(graph, form, None, exposure, TREES_OPSET if trees else ML_OPSET)
@@ -77,6 +82,18 @@ def _refuse(features: Features) -> None:
         raise ValueError("to_onnx of a stacked model takes no sensitive_map, unless it is blind.")
     if design.sensitive.inner.products:
         raise ValueError("to_onnx of a stacked model takes no intersections, unless it is blind.")
+
+
+def _refuse_old_trees(graph: Graph, learners: tuple[Deployed, ...]) -> None:
+    """Raise if skl2onnx made trees, whose nodes the version of ai.onnx.ml for ours has not."""
+    if OLD_TREES.isdisjoint(node.op_type for node in graph.nodes):
+        return
+    every = (model for one in learners for model in one.learners)
+    others = {described(model) for model in every if _own_trees(model) is None}
+    raise ValueError(
+        f"to_onnx: {enumerated(sorted(others))} and boosted trees cannot be in one graph. Use "
+        "learners of one kind, and a proxy of the same kind if the model is blind."
+    )
 
 
 def _seen(
@@ -336,9 +353,25 @@ def _converted(graph: Graph, learner: Any, seen: list[tuple[str, str]]) -> str:
     except Exception as error:  # skl2onnx raises errors of any kind
         reason = str(error).strip().splitlines()[0]
         raise ValueError(
-            f"to_onnx: skl2onnx cannot convert learner {described(learner)}: {reason}"
+            f"to_onnx: skl2onnx cannot convert learner {described(learner)}"
+            f"{where_failed(learner, error)}: {reason}"
         ) from error
     return _merged(graph, made, rows)
+
+
+def _impute(graph: Graph, node: Any) -> None:
+    """Fill in missing numbers as a node does that runtimes have in 32 bits only."""
+    (rows,), (filled,) = node.input, node.output
+    given = {one.name: graph.onnx.helper.get_attribute_value(one) for one in node.attribute}
+    if "imputed_value_floats" not in given:
+        graph.nodes.append(node)
+        return
+    code = given["replaced_value_float"]
+    missing = graph.node("IsNaN", rows)
+    if not np.isnan(code):
+        missing = graph.node("Equal", rows, graph.node("CastLike", code, rows))
+    values = graph.node("CastLike", np.array([given["imputed_value_floats"]]), rows)
+    graph.node("Where", missing, values, rows, output=filled)
 
 
 def _merged(graph: Graph, made: Any, rows: list[str]) -> str:
@@ -347,6 +380,10 @@ def _merged(graph: Graph, made: Any, rows: list[str]) -> str:
     inner = graph.onnx.compose.add_prefix(made, prefix).graph
     for value, source in zip(inner.input, rows, strict=True):
         graph.nodes.append(graph.onnx.helper.make_node("Identity", [source], [value.name]))
-    graph.nodes += list(inner.node)
+    for node in inner.node:
+        if node.op_type == "Imputer":
+            _impute(graph, node)
+        else:
+            graph.nodes.append(node)
     graph.constants += list(inner.initializer)
     return graph.node("Cast", inner.output[-1].name, to=graph.onnx.TensorProto.DOUBLE)
