@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
+from fairridge.metrics.favorable import plain
 
 # What a backslash begins in a text, if it begins anything.
 ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"}
@@ -54,7 +54,7 @@ class Dialect:
 
     def literal(self, value: Any) -> str:
         """Write a level or a class label."""
-        value = value.item() if isinstance(value, np.generic) else value
+        value = plain(value)
         if isinstance(value, bool):
             return str(value).upper() if self.booleans else str(int(value))
         if isinstance(value, int):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pprint import pformat
 from typing import Any
 
-import numpy as np
-
 from fairridge.export.form import InputColumn, LinearForm, named_form
+from fairridge.metrics.favorable import plain
 
 HEAD = '''"""Scores of a {estimator} of fairridge, in plain Python.
 
@@ -191,7 +190,7 @@ def _term(column: InputColumn) -> dict[str, Any]:
     """Return what a column adds, the base level included."""
     term: dict[str, Any] = {"slope": column.coefficients[:, 0].tolist()}
     if column.levels:
-        term = {"levels": {_plain(k): value.tolist() for k, value in column.level_values.items()}}
+        term = {"levels": {plain(k): value.tolist() for k, value in column.level_values.items()}}
         strange = [level for level in term["levels"] if not isinstance(level, str | int | float)]
         if strange:
             kind = type(strange[0]).__name__
@@ -203,10 +202,6 @@ def _term(column: InputColumn) -> dict[str, Any]:
         if value is not None:
             term[name] = value.tolist()
     return term
-
-
-def _plain(level: Any) -> Any:
-    return level.item() if isinstance(level, np.generic) else level
 
 
 def _written(value: Any) -> str:
