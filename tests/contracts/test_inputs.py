@@ -119,6 +119,18 @@ def refused_weights(kind):
     return model, (S, X, y), {"sample_weight": weight}, message
 
 
+def refused_values():
+    S, X, eta, rng = make()
+    S[:, 0], weight = np.arange(N) == 0, np.where(np.arange(N) == 0, 1e-8, 1.0)
+    message = r"the rows that differ in '\w+' of S have less than 10⁻⁸ of the weight"
+    return (
+        FairRidgeRegressor(),
+        (S, X, eta + rng.normal(size=N)),
+        {"sample_weight": weight},
+        message,
+    )
+
+
 def refused_offset(kind):
     S, X, eta, rng = make()
     y, reach = rng.poisson(np.exp(eta / 3.0)), np.linspace(-60.0, 60.0, N)
@@ -136,6 +148,7 @@ REFUSED = {
     **{f"units of {k}": partial(refused_units, k) for k in ("s", "x", "collinear x", "counts")},
     **{f"response, {k}": partial(refused_response, k) for k in ("gaussian", "gamma", "poisson")},
     **{f"weights, {k}": partial(refused_weights, k) for k in ("gaussian", "binomial")},
+    "weights of a value of s": refused_values,
     **{f"{k} too far apart": partial(refused_offset, k) for k in ("exposure", "offset")},
     "offset of classes": partial(refused_offset, "binomial"),
 }
@@ -148,6 +161,16 @@ def test_rows_beyond_a_limit_are_refused_wherever_they_are(case, way, tmp_path):
     given = {"folder": tmp_path} if way == "parquet" else {}
     with pytest.raises(ValueError, match=message):
         WAYS[way](model, *rows, **beside, **given)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+def test_controls_that_leave_no_row_to_sensitive_columns_are_refused(blind):
+    S, X, eta, _ = make(n=5)
+    model = FairRidgeRegressor(0.1, controls=[0, 1, 2], blind=blind)
+    with pytest.raises(ValueError, match="3 columns of controls and 2 of S need at least 6 rows"):
+        fit(model, S, X, eta)
+    S, X, eta, _ = make(n=12)
+    assert fit(model.set_params(unfairness=1.0), S, X, eta).status_ == "inactive"
 
 
 @pytest.mark.parametrize("case", ["units of s", "units of x", "response, gaussian"])

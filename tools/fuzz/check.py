@@ -159,7 +159,7 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
         if not outside(problem) and not right:
             yield f"{model.status_} inside the contract"
         return
-    small = _small(first, columns)
+    small = _small(problem, first, columns)
     if problem.has_other_bound:
         yield from _wrong_other_bound(problem, first, columns, small)
     elif problem.model == "ridge":
@@ -173,9 +173,34 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
         yield from _not_zafar(problem, model, columns, small)
 
 
-def _small(found: Answer, columns: Columns) -> float:
-    """Return the ridge that the library adds where it says that data are separated."""
-    return RIDGE * float(columns.weight.sum()) if _separated(found) else 0.0
+def _small(problem: Problem, found: Answer, columns: Columns) -> float:
+    """Return the ridge that the library adds where no minimum exists, or none alone."""
+    ridged = _separated(found) or _is_undetermined(problem, columns)
+    return RIDGE * float(columns.weight.sum()) if ridged else 0.0
+
+
+def _is_undetermined(problem: Problem, columns: Columns) -> bool:
+    """Whether a partial likelihood does not depend on a direction that no penalty holds.
+
+    Only rows that leave before the first event, and are in no risk set, tell it apart.
+    """
+    if problem.family != "cox":
+        return False
+    time, event = columns.likelihood.y.T
+    at_risk = time >= time[event == 1.0].min(initial=np.inf)
+    q = columns.S.shape[1]
+    free = np.arange(columns.raw.shape[1])
+    held = (free >= q + problem.controls) & (problem.predictor_penalty > 0.0)
+    Z = columns.raw[:, ~held & ((free >= q) | (not problem.blind))]
+    # Under absolute values each column of S has a coefficient, combinations of others, too.
+    whole = q if problem.penalty in ("lasso", "elastic-net") else 0
+    return _rank(Z[at_risk]) < _rank(Z) or _rank(columns.S[at_risk]) < whole
+
+
+def _rank(Z: Floats) -> int:
+    """Return how many directions the columns have beside a constant."""
+    Z = Z - Z.mean(axis=0)
+    return int(np.linalg.matrix_rank(over(Z, np.linalg.norm(Z, axis=0)), tol=1e-7)) if Z.size else 0
 
 
 # -------------------------------------------------------------------- checks
@@ -305,7 +330,7 @@ def _wrong_bound(
         if not other.model.converged_:
             return  # what it compares with is a problem of its own
         alone = coefficients_of(other.model, columns)
-        small = _small(other, columns)
+        small = _small(problem, other, columns)
         free = Unconstrained(alone, undetermined(problem, columns, alone, small))
     value = unfairness(problem.definition, columns, fair, free)
     if value is None or r == 1.0:
@@ -391,6 +416,8 @@ def _not_zafar(problem: Problem, model: Any, columns: Columns, small: float) -> 
 def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Iterator[str]:
     """Compare with fits that must agree, and with the model as it was saved."""
     model = first.model
+    if has_no_model(problem):
+        return
     for name, other in others.items():
         for kind, text in other.warnings:
             if kind not in EXPECTED:
@@ -406,7 +433,7 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
         if problem.bounds_means and several:
             # Bounds on means have several minima (docs/algorithms.md): each is judged by itself.
             # A path warns of separation at any of its bounds.
-            ridges = {_small(other, columns), _small(first, columns)}
+            ridges = {_small(problem, other, columns), _small(problem, first, columns)}
             judged = [list(_wrong_other_bound(problem, other, columns, x)) for x in ridges]
             yield from (f"{name}: {violation}" for violation in min(judged, key=len))
             continue

@@ -31,6 +31,7 @@ def outside(problem: Problem) -> str:
         "response": _hardly_varies(problem),
         "weights": _has_few_rows(problem),
         "offset": problem.offset is not None and np.ptp(problem.offset) > OFFSET,
+        "controls": problem.controls > 0 and _leaves_nothing(problem),
     }
     return ", ".join(name for name, exceeded in limits.items() if exceeded)
 
@@ -40,6 +41,8 @@ def has_no_model(problem: Problem) -> bool:
     y, kept = problem.y[_kept(problem)], int(_kept(problem).sum())
     if kept < 2 or has_no_response(problem.family, y):
         return True
+    if problem.family == "cox" and (y[:, 0] >= y[y[:, 1] == 1.0, 0].min()).sum() < 2:
+        return True  # nobody else is at risk at any event
     if problem.definition == "same-outcome" and len(np.unique(y)) == len(y):
         return True
     # Features of maps that explain every predictor, or fit any response.
@@ -95,11 +98,25 @@ def _hardly_varies(problem: Problem) -> bool:
     return bool(np.ptp(y) > 0.0 and y.std() <= DEVIATION * abs(y.mean()))
 
 
+def _leaves_nothing(problem: Problem) -> bool:
+    """Whether controls leave no row to S."""
+    return int(_kept(problem).sum()) <= problem.controls + problem.S.shape[1]
+
+
 def _has_few_rows(problem: Problem) -> bool:
-    """Whether weights leave fewer rows than coefficients that no penalty holds."""
+    """Whether weights leave fewer rows than coefficients that no penalty holds.
+
+    Or fewer than show both values of a column of S.
+    """
     if problem.weight is None or not problem.weight.any():
         return False
     weight = problem.weight[problem.weight > 0.0]
     S, X = problem.features
+    light = int((weight <= WEIGHT * weight.max()).sum())
+    for column in S[_kept(problem)].T if light else ():
+        if set(np.unique(column)) == {0.0, 1.0}:
+            share = np.average(column, weights=weight)
+            if min(share, 1.0 - share) * UNITS < 1.0:
+                return True
     free = 1 + S.shape[1] + (X.shape[1] if problem.predictor_penalty == 0.0 else 0)
     return int((weight > WEIGHT * weight.max()).sum()) < min(free, len(weight))

@@ -147,7 +147,8 @@ def _individual(
     if definition == "same-outcome":
         D = (y[:, None] == y).astype(float)
     elif definition == "closeness":
-        D = np.exp(-np.abs(y[:, None] - y) / np.sqrt(variance(y[:, None], w)))
+        scale = np.sqrt(variance(y[:, None], w)) or 1.0  # of a constant all distances are 0
+        D = np.exp(-np.abs(y[:, None] - y) / scale)
     elif family in ("binomial", "multinomial"):
         D = (y[:, None] != y).astype(float)
     elif family == "cox":

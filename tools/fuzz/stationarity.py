@@ -130,9 +130,10 @@ def shortest(Z: Floats, ratio: Floats) -> Floats:
 def ridge_units(problem: Problem, sd: Floats, columns: Columns) -> Floats:
     """Return sizes of coefficients of standardized columns in the ridge on separated data.
 
-    They are ones; of more columns than rows, as a penalty sees them.
+    They are ones; of more columns than rows, as a penalty sees them, unless the model is blind
+    or has controls: then it is solved in its columns.
     """
-    wide = columns.U.shape[1] > len(columns.U)
+    wide = columns.U.shape[1] > len(columns.U) and not (problem.blind or problem.controls)
     return unit_ratio(problem, sd) if wide else np.ones_like(sd)
 
 

@@ -169,16 +169,17 @@ def _completed(model: FairModel, training: Training, offsets: tuple[str, ...]) -
     """Say which offsets there are, check limits, and find what a bound is conditional on."""
     if offsets and training.response.family.n_predictors == 1:
         training = replace(training, offsets=offsets)
-    require_inputs(
-        training.engine,
-        training.response.family,
-        partial(_usage, model),
-        offsets=training.offsets,
-        standardize=bool(getattr(model, "standardize", True)),
-    )
     names, bounds, response = getattr(model, "controls", None), model.unfairness, training.response
     if names is not None:
         response = replace(response, controls=training.design.control_columns(names))
+    require_inputs(
+        training.engine,
+        response.family,
+        partial(_usage, model),
+        offsets=training.offsets,
+        standardize=bool(getattr(model, "standardize", True)),
+        n_controls=len(response.controls),
+    )
     if isinstance(bounds, Mapping):
         response = replace(response, each=columns_of_each(bounds, training.design))
     return replace(training, response=response)

@@ -17,13 +17,13 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.data import Slab
-from fairridge.engines import Engine, has_many_sparse, in_memory, is_wide
+from fairridge.engines import Engine, binary_columns, has_many_sparse, in_memory, is_wide
 from fairridge.families import Family
 from fairridge.models.basis import basis_on, deviation_of
 from fairridge.models.spaces.column_statistics import column_statistics
 
-# Ratio of two scales: that of their squares, which a penalty is added to, is then 10¹⁶, and
-# products of both still have digits of the smaller one.
+# Ratio of two scales, or of two weights in one column: that of their squares, which a penalty is
+# added to, is then 10¹⁶, and products of both still have digits of the smaller one.
 SCALE_RATIO = 1e8
 # Standard deviation over mean: below, fewer than four of the sixteen digits of a response vary.
 VARIATION_COEFFICIENT = 1e-12
@@ -68,6 +68,7 @@ def require_inputs(
     *,
     offsets: tuple[str, ...] = (),
     standardize: bool = True,
+    n_controls: int = 0,
 ) -> None:
     """Raise for rows beyond the limits.
 
@@ -83,9 +84,13 @@ def require_inputs(
         Which of "offset" and "exposure" the rows came with.
     standardize : bool
         Whether penalties see columns divided by their standard deviations.
+    n_controls : int
+        Columns of controls.
     """
     if not _refuses.get():
         return
+    if n_controls:
+        _require_rows(engine, n_controls)
     if family.reads == "numbers":
         _require_variation(engine)
         _require_counts(engine, family)
@@ -138,6 +143,16 @@ def _require_offset(engine: Engine, family: Family, given: tuple[str, ...]) -> N
     )
 
 
+def _require_rows(engine: Engine, n_controls: int) -> None:
+    """Raise if controls leave no row to S, of which nothing is left then."""
+    q, rows = engine.n_sensitive, engine.n_rows
+    if rows <= n_controls + q:
+        raise ValueError(
+            f"{n_controls} columns of controls and {q} of S need at least {n_controls + q + 1} "
+            f"rows, and there are {rows}: use fewer controls."
+        )
+
+
 def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
     """Raise if fewer rows have weight than there are coefficients that no penalty holds."""
     unweighted = in_memory(engine) and engine.rows.weight is None
@@ -149,6 +164,7 @@ def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
     model, q, width = usage(), engine.n_sensitive, len(engine.names)
     free = 1 + q * model.uses_sensitive + (width - q) * (not model.penalized)
     if rows >= free:
+        _require_values(engine)
         return
     settable = model.has_penalty and not model.penalized
     remedy = "set predictor_penalty" if settable else "leave columns out"
@@ -157,6 +173,19 @@ def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
         f"{engine.n_rows - rows:,} have less than {_power(WEIGHT_RATIO)} of the largest weight; "
         f"{remedy}, or correct the weights."
     )
+
+
+def _require_values(engine: Engine) -> None:
+    """Raise if only rows of next to no weight have one of the two values of a column of S."""
+    q = engine.n_sensitive
+    mean, deviation = (numbers[:q] for numbers in _statistics(engine))
+    shares = np.minimum(mean, 1.0 - mean)
+    shares[~binary_columns(mean, deviation**2) | (shares <= 0.0)] = 1.0
+    if (SCALE_RATIO * shares < 1.0).any():
+        raise ValueError(
+            f"the rows that differ in {engine.names[int(np.argmin(shares))]!r} of S have less than "
+            f"{_power(1.0 / SCALE_RATIO)} of the weight: leave them out, or correct the weights."
+        )
 
 
 def _require_units(engine: Engine, usage: Callable[[], Usage]) -> None:

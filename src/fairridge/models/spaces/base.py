@@ -136,6 +136,11 @@ class Coordinates:
         form: Floats = np.kron(np.eye(m), C.T @ C).astype(np.float64)
         return form if self._folded is None else self._folded.T @ form @ self._folded
 
+    def apart(self, form: Floats) -> Floats:
+        """Return a form in θ less what it says of what classes have in common."""
+        T = self._folded
+        return form if T is None else T.T @ (T @ form @ T.T) @ T
+
     def by_predictor(self, theta: Floats) -> Floats:
         """Return the coordinates of each linear predictor, one row each."""
         return (theta if self._folded is None else self._folded @ theta).reshape(self.shape)

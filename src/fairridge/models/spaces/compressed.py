@@ -69,7 +69,8 @@ class FeatureSpace(Space, ABC):
 
     def ridge(self, coordinates: Any) -> Floats:
         """Return ‖α‖² + ‖β‖² of columns as penalties see them: features have the same length."""
-        form: Floats = coordinates.penalty(np.eye(len(self.basis.center_sensitive)), 1.0)
+        columns = np.eye(len(self.basis.center_sensitive))
+        form: Floats = coordinates.apart(coordinates.penalty(columns, 1.0))
         return form
 
     @abstractmethod
