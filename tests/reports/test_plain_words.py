@@ -39,15 +39,15 @@ def numberless(text):
 BOUND = "Among people of the same level, sex explains"
 LEFT = "of what is left of the variance of the predictions"
 PAY = [
-    "This gaussian model of log_salary rests on # rows and # predictors.",
+    "This gaussian model predicts log_salary from # predictors, using # rows.",
     f"Its bound is r = #: {BOUND} at most # % {LEFT}. Without a bound the value would be # %.",
     "What is left is what a linear regression on level does not explain.",
     "In training it achieves # %, and # % on rows that were held out, adjusted for chance.",
     "Among everyone, on rows that were held out, adjusted for chance, sex explains # % of the "
     "variance of the predictions.",
-    "In # % of the models that were refitted with the same bound to resampled rows, the share "
-    f"{LEFT} due to sex, among people of the same level is between # % and # %; the value in "
-    "the population may lie anywhere in that range.",
+    f"Refitted with the same bound to resampled rows, # % of the models have a share {LEFT} due to "
+    "sex, among people of the same level between # % and # %. So in the population it may lie "
+    "anywhere in that range.",
     "Among everyone, a flexible learner of the sensitive attributes, which also sees dependence "
     "that is not linear, explains # % (interval # % to # %) of the variance of the predictions.",
     "In the population that these rows come from, with # % confidence: "
@@ -169,7 +169,7 @@ def test_a_stack_says_what_it_reads_and_what_is_held_out(prefit, piped):
     subject = page.contents.subject
     assert subject.model == "FairStackingRegressor"
     assert subject.predictors == ("level", "tenure")
-    reads = "rows and 2 predictors; its layer reads score of DecisionTreeRegressor."
+    reads = " rows; its layer reads score of DecisionTreeRegressor."
     assert reads in page.summary
     assert reads in page.card
     assert "Only the layer is refitted without the rows that are held out." in page.summary

@@ -142,8 +142,8 @@ def _asked(contents: ReportContents) -> list[str]:
     family = "Cox" if subject.reads == "times" else subject.family
     several, layer = "s"[: len(subject.predictors) != 1], enumerated(subject.features, most=6)
     rests = (
-        f"This {family} model of {subject.modeled} rests on {count(subject.n_rows)} rows and "
-        f"{len(subject.predictors)} predictor{several}"
+        f"This {family} model predicts {subject.modeled} from {len(subject.predictors)} "
+        f"predictor{several}, using {count(subject.n_rows)} rows"
         f"{f'; its layer reads {layer}' if layer else ''}."
     )
     if k == contents.free:
@@ -213,10 +213,10 @@ def _came_out(contents: ReportContents) -> list[str]:
     parts = [text, contents.subject.held_out if contents.folds else "", _yardstick(contents)]
     if refits is not None and refits.count:
         parts.append(
-            f"In 95 % of the models that were refitted with the same bound to resampled rows, the "
-            f"{curve.name} is between {amount(contents, refits.low)} and "
-            f"{amount(contents, refits.high)}; the value in the population may lie anywhere in "
-            "that range."
+            "Refitted with the same bound to resampled rows, 95 % of the models have a "
+            f"{curve.name} between {amount(contents, refits.low)} and "
+            f"{amount(contents, refits.high)}. So in the "
+            "population it may lie anywhere in that range."
         )
     return parts
 
