@@ -69,25 +69,12 @@ def attribute_leakage(
 ) -> AttributeLeakage:
     """Predict every attribute from each predictor alone, and from all of them, across folds.
 
-    Numbers enter linearly. A categorical enters by the mean of the attribute
-    in each level, shrunk towards the mean of all rows and found on other rows
-    than those the model is fitted to (scikit-learn's ``TargetEncoder``), so
-    that 900 ZIP codes can be informative without repeating each row's own
-    attribute.
-
-    Parameters
-    ----------
-    predictors, attributes : mapping of str to ndarray or Levels
-        Columns. A missing category is a level, also of an attribute; a missing number of a
-        predictor is the mean of the others beside a 0/1 column, and rows without the number
-        of an attribute do not count for that attribute.
-    weight : ndarray of shape (n,), optional
-        Positive weights of rows, in models and measures; means of levels count rows.
-    n_folds : int
-        Number of folds; fewer if a level of the attribute has fewer rows.
-        Levels of a single row are left out.
-    backend : object, optional
-        The frame library of `to_frame`.
+    Numbers enter linearly. A categorical enters by the mean of the attribute in each level, shrunk
+    towards the mean of all rows and found on other rows than those the model is fitted to
+    (scikit-learn's ``TargetEncoder``), so that 900 ZIP codes can be informative without repeating
+    each row's own attribute. A missing category is a level; a missing number of a predictor is the
+    mean of the others beside a 0/1 column, and rows without the number of an attribute do not count
+    for that attribute. There are fewer folds if a level of the attribute has fewer rows.
     """
     groups = [[name] for name in predictors] + [list(predictors)]
     values = np.empty((len(groups), len(attributes)))

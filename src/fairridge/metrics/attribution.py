@@ -91,29 +91,15 @@ def lmg(
 ) -> Attribution:
     """Split R²_S exactly over sensitive attributes (Lindeman, Merenda and Gold's measure).
 
-    v(T) = tr(c_Tᵀ Σ_T⁺ c_T) / VAR(η) is the R² of η regressed on the
-    attributes in T, with c = COV(S, η). An attribute gets the mean of what it
-    adds, over all orders in which the attributes can enter: its Shapley value
+    v(T) = tr(c_Tᵀ Σ_T⁺ c_T) / VAR(η) is the R² of η regressed on the attributes in T, with Σ the
+    covariance of the encoded columns of S, `players` the attributes that these belong to, and
+    c = COV(S, η), with a column for each of several η. An attribute gets the mean of what it adds,
+    over all orders in which the attributes can enter: its Shapley value
 
         φ_j = Σ_{T ∌ j} |T|!(k−|T|−1)!/k! · (v(T ∪ j) − v(T)),
 
-    which is never negative and sums to v(S) = R²_S. In training, where S and U
-    are orthogonal, c = Σα and VAR(η) = VAR(Sα) + VAR(Uβ).
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (q, q)
-        Σ, of the encoded columns of S; may be singular.
-    cross : ndarray of shape (q,) or (q, m)
-        c; for several linear predictors, one column each.
-    variance : float
-        VAR(η), summed over linear predictors.
-    players : sequence of int
-        For each encoded column, the attribute it belongs to.
-    attributes : sequence of str
-        Names of the attributes; at most 15.
-    backend : object, optional
-        The frame library of `to_frame`.
+    which is never negative and sums to v(S) = R²_S. In training, where S and U are orthogonal,
+    c = Σα and VAR(η) = VAR(Sα) + VAR(Uβ).
     """
     k = len(attributes)
     if k > MAX_SPLIT_ATTRIBUTES:
@@ -273,22 +259,9 @@ def proxy_terms(
 ) -> Proxies:
     """Split the covariance of η with S over the terms of η.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (q, q)
-        Covariance of the encoded columns of S.
-    B : ndarray of shape (q, p)
-        Coefficients of X on S, so that COV(S, X) = covariance·B.
-    alpha, beta : ndarray of shape (m, q) and (m, p)
-        Coefficients of S and U, one row per linear predictor.
-    deviation : ndarray of shape (p,)
-        Standard deviations of the encoded predictors.
-    players : sequence of int
-        For each encoded predictor, the predictor it belongs to.
-    predictors, sensitive, labels : sequence of str
-        Names of predictors, of encoded columns of S, and of classes.
-    backend : object, optional
-        The frame library of `to_frame`.
+    B has the coefficients of X on S, so that COV(S, X) = covariance·B; `alpha` and `beta` those of
+    S and U, one row per linear predictor. `deviation` are the standard deviations of the encoded
+    predictors, and `players` the predictors that these belong to.
     """
     owner = np.zeros((B.shape[1], len(predictors)))
     owner[np.arange(B.shape[1]), np.asarray(players, dtype=np.intp)] = 1.0

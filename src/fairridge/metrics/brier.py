@@ -17,24 +17,11 @@ SCORE_TIMES = 50
 def brier_terms(
     time: Floats, event: Floats, survival: Floats, times: Floats, weight: Floats
 ) -> Floats:
-    """Return what rows add to the Brier score at some times, weighted for censoring.
+    """Return what rows add to the Brier score at each of some times, which lie before the last.
 
-    With G the Kaplan–Meier estimate of not being censored yet,
-    the score BS(t) is the weighted mean of S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))²
-    1{T > t}/G(t) (Graf et al. 1999), and without censoring that of (1{T > t} − S(t|x))².
-
-    Parameters
-    ----------
-    time, event, weight : ndarray of shape (n,)
-        Times, 1 for an event and 0 for censoring, and weights.
-    survival : ndarray of shape (n, m)
-        Predicted S(t|x), one column per time.
-    times : ndarray of shape (m,)
-        Where to measure; before the last time.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
+    With G the Kaplan–Meier estimate of not being censored yet, the score BS(t) is the weighted mean
+    of S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))² 1{T > t}/G(t) (Graf et al. 1999), and without
+    censoring that of (1{T > t} − S(t|x))².
     """
     known, free = _uncensored(time, event, weight)
     before = np.where(event > 0.0, free[np.searchsorted(known, time, side="left")], 1.0)

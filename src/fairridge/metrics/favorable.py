@@ -60,27 +60,12 @@ def favorable_outcome(
     classes: Sequence[Any] = (),
     score: str = "",
 ) -> Favorable:
-    """Choose the outcome that people want.
+    """Choose the outcome that people want; where `favorable` is None, names of outcomes tell.
 
-    Parameters
-    ----------
-    favorable : label, "low", "high" or None
-        What the user says; None guesses from names.
-    response : str
-        Name of the response, "" if it has none.
-    positive : label, optional
-        The class that scores are of; None if scores are of numbers.
-    classes : sequence
-        All classes.
-    score : str
-        What numbers are, for readers; by default predictions of the response.
-        Of a hazard, low values are favorable unless the user says otherwise.
-
-    Returns
-    -------
-    Favorable
-        Names such as default, bad, fraud, churn or arrest are unfavorable;
-        without such a name high scores are favorable.
+    Those such as default, bad, fraud, churn or arrest are unfavorable, and without such a name high
+    scores are favorable. `positive` is the class that scores are of, if they are of `classes`;
+    `score` says what numbers are other than predictions of the response, such as a hazard, of which
+    low values are favorable.
     """
     labels = [] if positive is None else [*classes, *([] if positive in classes else [positive])]
     reason = ""

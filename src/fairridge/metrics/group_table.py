@@ -40,32 +40,15 @@ class GroupTable:
 
     The groups of all attributes follow each other. Rows of weight zero are absent, and a group
     without rows has means of NaN.
-
-    Attributes
-    ----------
-    attributes : tuple of str
-        Names of the attributes.
-    labels : tuple of tuple of str
-        Names of the groups, by attribute.
-    counts : ndarray of shape (G,)
-        Rows.
-    weights : ndarray of shape (G,)
-        Sums of their weights.
-    sizes : ndarray of shape (G,)
-        Kish's effective numbers of rows, (Σw)²/Σw².
-    means : ndarray of shape (k, G)
-        Weighted means of the columns; of true and false these are rates.
-    squares : ndarray of shape (k, G)
-        Σ w (v − mean)².
     """
 
     attributes: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    counts: Integers
-    weights: Floats
-    sizes: Floats
-    means: Floats
-    squares: Floats
+    labels: tuple[tuple[str, ...], ...]  # names of the groups, by attribute
+    counts: Integers  # rows, of shape (G,)
+    weights: Floats  # sums of their weights
+    sizes: Floats  # Kish's effective numbers of rows, (Σw)²/Σw²
+    means: Floats  # weighted means of the columns, of shape (k, G); of true and false rates
+    squares: Floats  # Σ w (v − mean)²
 
     @classmethod
     def of(

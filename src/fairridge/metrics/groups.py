@@ -37,21 +37,11 @@ DIGIT_STEP = 4
 
 @dataclass(frozen=True)
 class Grouping:
-    """A partition of the rows.
+    """A partition of the rows."""
 
-    Attributes
-    ----------
-    attribute : str
-        Name of the sensitive attribute, or of several, joined by "×".
-    labels : tuple of str
-        Names of the groups.
-    codes : ndarray of shape (n,)
-        Group of every row.
-    """
-
-    attribute: str
-    labels: tuple[str, ...]
-    codes: Integers
+    attribute: str  # name of the sensitive attribute, or of several, joined by "×"
+    labels: tuple[str, ...]  # names of the groups
+    codes: Integers  # the group of every row
 
     @classmethod
     def everyone(cls, n_rows: int, label: str = "all") -> Grouping:

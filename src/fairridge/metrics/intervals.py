@@ -116,25 +116,15 @@ def total_estimates(
 ) -> list[Estimate]:
     """Return Σ w predicted / Σ w observed with intervals by the delta method on the log scale.
 
+    `means` and `variances` are those of predictions, observations, and their differences.
     With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ). Its
     variance follows from those of both columns and of e = observed − predicted:
     VAR(p − R·o) = (1 − R)(VAR(p) − R·VAR(o)) + R·VAR(e). A ratio of zero has no interval.
     Undefined unless responses add up to more than zero, and predictions to no less.
 
     Few amounts that do not happen to have a large one show neither the mean nor the variance of
-    their group. So the variance of `alike` groups is at least that of all of them, in proportion
-    to a power of the mean.
-
-    Parameters
-    ----------
-    means, variances : ndarray of shape (3, G)
-        Of predictions, of observations, and of their difference.
-    n : ndarray of shape (G,)
-        Effective numbers of rows.
-    confidence : float
-        Level of the intervals.
-    alike : sequence of (slice, ndarray)
-        Groups of amounts that vary alike, and their weights.
+    their group. So the variance of groups that vary `alike`, which come with their weights, is at
+    least that of all of them, in proportion to a power of the mean.
     """
     predicted, observed, _ = means
     defined = (observed > 0.0) & (predicted >= 0.0)

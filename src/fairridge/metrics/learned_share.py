@@ -39,17 +39,6 @@ def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: floa
 
     Few combinations of values are groups, and g the mean of the others in a row's group;
     otherwise g is learned by a regression and boosted trees in five folds.
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (n,)
-        Predictions.
-    S : ndarray of shape (n, q)
-        Sensitive attributes as numbers.
-    weight : ndarray of shape (n,)
-        Positive weights.
-    confidence : float
-        Level of the interval.
     """
     n, total = len(predicted), float(weight.sum())
     center = predicted - np.average(predicted, weights=weight)

@@ -219,23 +219,7 @@ def measure_of(
     *,
     rates: bool = False,
 ) -> Measure:
-    """Return what a definition bounds of a model of a family.
-
-    Parameters
-    ----------
-    definition : Definition
-        What is bounded.
-    family : Family
-        The family of the response.
-    design : Design
-        The columns of S and X.
-    controls : columns of X, optional
-        What the share is given.
-    classes : ndarray, optional
-        Labels of classes.
-    rates : bool
-        Whether means are per unit of exposure.
-    """
+    """Return what a definition bounds of a model; `rates` says whether means are per exposure."""
     inner = definition.within_space
     among = inner.among(family, classes) if isinstance(inner, MeanShare) else None
     labels = [] if classes is None else [str(label) for label in np.asarray(classes).tolist()]

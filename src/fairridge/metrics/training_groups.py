@@ -177,17 +177,11 @@ def group_differences(
 ) -> dict[str, float]:
     """Return what the training rows show of a model, from sums over them.
 
-    Features that S is mapped to have no groups, and nothing is returned.
-
-    Returns
-    -------
-    dict of str to float
-        `max_correlation`, the largest |COR| of predicted means (Cox: of η) with
-        a number or the 0/1 column of any level of S;
-        `standardized_mean_difference`, the largest |SMD| between a level and all
-        other rows; `lowest_group_mean` and `highest_group_mean`, of models with
-        one mean. Levels of fewer than 30 rows (with weights: of a smaller share)
-        count in the first only; if there are no others, the rest is left out.
+    `max_correlation` is the largest |COR| of predicted means (Cox: of η) with a number or the 0/1
+    column of any level of S; `standardized_mean_difference` the largest |SMD| between a level and
+    all other rows; `lowest_group_mean` and `highest_group_mean` are those of models with one mean.
+    Levels of fewer than 30 rows (with weights: of a smaller share) count in the first only; if
+    there are no others, the rest is left out. Features that S is mapped to have no groups.
     """
     if isinstance(encoding, MappedEncoding):
         return {}
@@ -241,23 +235,11 @@ def _levels(encoding: Encoding, columns: SensitiveMoments) -> tuple[list[int], F
 
 
 def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, dict[str, float]]:
-    """Return Σ w predicted / Σ w observed of all training rows and of each group.
+    """Return Σ w predicted / Σ w observed of all training rows and of each group, with intervals.
 
-    Of several classes there is one for each. Groups of fewer than 30 rows are left out.
-
-    Parameters
-    ----------
-    table : GroupTable
-        With all rows as the first group, and the columns of totals last; see `training_table`.
-    labels : tuple
-        Those of classes, if decisions for each of them come before the totals.
-
-    Returns
-    -------
-    dict of str to dict
-        `ratio`, and `low` and `high` of its 95 % interval (see `total_estimates`), by
-        ``all rows`` and ``attribute: group``, followed by `` → class`` of several classes;
-        nothing without columns of totals.
+    The first group of the table are all rows, and columns of totals come last, after decisions for
+    classes with these `labels`; see `training_table`. Of several classes there is a ratio for each.
+    Groups of fewer than 30 rows are left out.
     """
     starts = range(len(labels), len(table.means), 3)
     suffixes = [f" → {label}" for label in labels] if len(starts) > 1 else [""] * len(starts)
