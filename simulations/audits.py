@@ -54,7 +54,7 @@ def audited(
     scores = rng.exponential(size=(len(share), rows)) * (0.5 + share[:, None])
     groups = Grouping("", ("",) * len(share), np.repeat(np.arange(len(share)), rows))
     table = GroupTable.of([groups], np.ones(chosen.size), chosen.ravel(), scores.ravel())
-    of_rates, of_means = table.rates(0, LEVEL), table.averages(1, LEVEL)
+    of_rates, of_means = table.estimates(0, LEVEL), table.estimates(1, LEVEL)
     ratio = smallest_ratio(rate_ratio_limits, of_rates, LEVEL)
     difference = largest_difference(rate_difference_limits, [of_rates], LEVEL)
     of_scores = largest_difference(mean_limits, [of_means], LEVEL)

@@ -200,14 +200,13 @@ def least_deviance(family, A, y, Q, here, r):
 
 def rate_interval(hits, weight, confidence):
     """Return a weighted share with Wilson's interval, of Kish's effective number of rows."""
-    return GroupTable.of([Grouping.everyone(len(hits))], weight, hits).rates(0, confidence)[0]
+    return GroupTable.of([Grouping.everyone(len(hits))], weight, hits).estimates(0, confidence)[0]
 
 
 def mean_interval(values, weight, confidence):
     """Return a weighted mean with Student's interval, of Kish's effective number of rows."""
-    return GroupTable.of([Grouping.everyone(len(values))], weight, values).averages(0, confidence)[
-        0
-    ]
+    table = GroupTable.of([Grouping.everyone(len(values))], weight, values)
+    return table.estimates(0, confidence)[0]
 
 
 def r_squared(values, columns, weight=None, given=None):

@@ -28,7 +28,7 @@ def rows(request):
 def test_groups_have_the_means_and_rates_of_their_rows(rows):
     groupings, weight, score, chosen = rows
     table = GroupTable.of(groupings, weight, score, chosen)
-    rates, means = table.rates(1, 0.9), table.averages(0, 0.9)
+    rates, means = table.estimates(1, 0.9), table.estimates(0, 0.9)
     place = 0
     for grouping in groupings:
         for code in range(len(grouping.labels)):

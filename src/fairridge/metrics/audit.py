@@ -32,7 +32,7 @@ from fairridge.metrics.outcomes import (
 from fairridge.sources import RowSource
 from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import kept_rows
-from fairridge.sources.roles import Kind, Roles
+from fairridge.sources.roles import Roles
 
 
 def audit(
@@ -185,7 +185,8 @@ def audit(
             top=top,
             survival=survival,
         )
-        data = _of_source(y_true, y_pred, _names(controls))
+        of_controls = _names(controls)
+        batches, facts = _of_source(y_true, y_pred, of_controls)
     else:
         if sensitive_features is None:
             raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
@@ -200,10 +201,12 @@ def audit(
             weight=weight,
             **read_predictions(y_true, y_pred, survival, exposure, n, keep),
         )
-        times = of_times(y_true, survival)
-        names = () if rows.controls is None else rows.controls.labels
-        data = AuditedData(InMemory(rows), name_of(y_true), times, exposure is not None, names)
-    rules = {
+        of_controls = () if rows.controls is None else rows.controls.labels
+        batches, facts = InMemory(rows), {
+            "name": name_of(y_true), "of_times": of_times(y_true, survival),
+            "rates": exposure is not None,
+        }  # fmt: skip
+    facts |= {
         "threshold": threshold, "top": top, "favorable": favorable, "positive": positive,
         "kind": kind,
     }  # fmt: skip
@@ -213,49 +216,33 @@ def audit(
         small=int(small),
         minimum_share=float(minimum_share),
         reference=reference or {},
-        controls=data.controls,
+        controls=of_controls,
     )
-    found = _audited(data, rules, asked, bins, intersections=intersections, learned=learned)
+    found = _audited(batches, facts, asked, bins, intersections=intersections, learned=learned)
     _warn_of_ranking(found)
     return found
 
 
-@dataclass(frozen=True)
-class AuditedData:
-    """Rows of an audit, and what is known of all of them."""
-
-    batches: Batches  # of `AuditedInput`
-    name: str  # of the response
-    of_times: bool  # whether responses are times and events
-    rates: bool  # whether rows have exposures
-    controls: tuple[str, ...]
-    kinds: Mapping[str, Kind] | None = None  # of the columns of a source; None in memory
-
-
 def _audited(
-    data: AuditedData,
-    rules: dict[str, Any],
+    batches: Batches,
+    facts: dict[str, Any],
     asked: Callable[..., Asked],
     bins: int,
     *,
     intersections: bool,
     learned: bool,
 ) -> Audit:
-    """Look at all rows, decide how they are read, and compare their groups."""
-    batches = data.batches
-    seen = batches.sum(partial(_first_look, data.kinds))
+    """Look at all rows, decide by `facts` how they are read, and compare their groups."""
+    seen = batches.sum(_first_look)
     attributes, controls = (attributes_of(seen[name], bins) for name in ("attributes", "controls"))
     backend = batches.rows.attributes.backend if isinstance(batches, InMemory) else None
     columns = AuditedColumns(attributes, intersections, backend)
     response = None if seen["response"] is None else seen["response"].values
     predicted = [column.values for column in seen["predicted"].parts.values()]
-    decided = decide(
-        response, predicted, data.name, rates=data.rates, of_times=data.of_times, **rules
-    )
+    decided = decide(response, predicted, **facts)
     if isinstance(batches, Streamed):
         batches = batches.in_pieces(columns.width + sum(len(one.column_names) for one in controls))
-    every_cell = data.kinds is not None
-    batches = batches.map(partial(_compared, columns, controls, decided, every_cell))
+    batches = batches.map(partial(_compared, columns, controls, decided))
     question = asked(columns, decided)
     found = compare(batches, question)
     if not (learned and isinstance(batches, InMemory)):
@@ -265,11 +252,11 @@ def _audited(
     return replace(found, learned_share=share)
 
 
-def _first_look(kinds: Mapping[str, Kind] | None, rows: AuditedInput) -> Sums:
+def _first_look(rows: AuditedInput) -> Sums:
     """Look at rows for what all of them decide before they are summed."""
     tables = {"attributes": rows.attributes, "controls": rows.controls}
     values = {
-        name: None if table is None else attribute_values(table, rows.mean_weight, kinds)
+        name: None if table is None else attribute_values(table, rows.mean_weight, rows.kinds)
         for name, table in tables.items()
     }
     response = None if rows.response is None else Representatives.of(rows.response)
@@ -281,12 +268,11 @@ def _compared(
     columns: AuditedColumns,
     controls: Sequence[Attribute],
     decided: Decided,
-    every_cell: bool,
     rows: AuditedInput,
 ) -> ComparedRows:
     """Group rows and read their predictions."""
     return ComparedRows(
-        columns.rows(rows.attributes, every_cell=every_cell),
+        columns.rows(rows.attributes, every_cell=rows.kinds is not None),
         decided.outcomes(rows),
         rows.eta,
         dict(zip(decided.several, rows.columns, strict=True)) if decided.several else {},
@@ -297,7 +283,9 @@ def _compared(
 # ------------------------------------------------------------------------ rows of a source
 
 
-def _of_source(source: RowSource, predictions: Any, controls: tuple[str, ...]) -> AuditedData:
+def _of_source(
+    source: RowSource, predictions: Any, controls: tuple[str, ...]
+) -> tuple[Batches, dict[str, Any]]:
     """Read batches of a source and what was predicted for them."""
     roles = source.roles
     if not roles.sensitive:
@@ -306,10 +294,11 @@ def _of_source(source: RowSource, predictions: Any, controls: tuple[str, ...]) -
         if name not in roles.names:
             raise ValueError(f"controls names {name!r}; the columns are {', '.join(roles.names)}.")
     reader = RowReader(roles, controls)
-    batches = Streamed(source.beside(predictions), reader.columns, reader)
-    response, rates = "".join(roles.response), roles.exposure is not None
-    times = len(roles.response) > 1
-    return AuditedData(batches, response, times, rates, controls, roles.kinds)
+    facts = {
+        "name": "".join(roles.response), "of_times": len(roles.response) > 1,
+        "rates": roles.exposure is not None,
+    }  # fmt: skip
+    return Streamed(source.beside(predictions), reader.columns, reader), facts
 
 
 @dataclass(frozen=True)
@@ -350,6 +339,7 @@ class RowReader:
             attributes=self._table(frame, roles.sensitive, keep),
             controls=self._table(frame, self.controls, keep) if self.controls else None,
             weight=np.ones(n) if weight is None else weight,
+            kinds=roles.kinds,
             **read,
         )
 

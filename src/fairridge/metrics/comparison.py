@@ -181,7 +181,7 @@ class ComparedRows:
                 found += (
                     [UNDEFINED]
                     if terms is None
-                    else GroupTable.of(group, weight, terms).averages(0, confidence)
+                    else GroupTable.of(group, weight, terms).estimates(0, confidence)
                 )
         return found
 
@@ -220,7 +220,7 @@ class Asked:
 class GroupSums:
     """Tables of the groups of all partitions; those of other rows add."""
 
-    columns: tuple[tuple[str, bool], ...]  # what has means, and whether these are rates
+    columns: tuple[str, ...]  # what has means
     rows: GroupTable
     others: Sums  # tables of rates among some of the rows, and of totals
 
@@ -233,8 +233,7 @@ class GroupSums:
             name: GroupTable.of(partitions, weight, *values)
             for name, (weight, *values) in _others(outcomes, brief=brief).items()
         }
-        named = tuple((name, column.dtype == bool) for name, column in columns.items())
-        return cls(named, rows, Sums(others))
+        return cls(tuple(columns), rows, Sums(others))
 
     def __add__(self, other: GroupSums) -> GroupSums:
         return GroupSums(self.columns, self.rows + other.rows, self.others + other.others)
@@ -253,7 +252,7 @@ class GroupSums:
     @property
     def has_responses(self) -> bool:
         """Whether predictions are compared with responses."""
-        return "mean_response" in dict(self.columns)
+        return "mean_response" in self.columns
 
     def measures(
         self, confidence: float, small: int, minimum_share: float, *, brief: bool
@@ -261,18 +260,19 @@ class GroupSums:
         """Measure every group, those of all partitions one after the other."""
         rows = self.rows
         fields: dict[str, Sequence[Any]] = {}
-        for k, (name, is_rate) in enumerate(self.columns):
-            fields[name] = (rows.rates if is_rate else rows.averages)(k, confidence)
+        for k, name in enumerate(self.columns):
+            fields[name] = rows.estimates(k, confidence)
             if name == "calibration" and not brief:
                 squares = rows.squares[k] / rows.weights + rows.means[k] ** 2
                 fields["rmse"] = np.sqrt(squares).tolist()
-        amounts = ("mean_response", False) in self.columns  # in place of classes
+        # Responses are amounts, or classes.
+        amounts = self.has_responses and not rows.of_rates[self.columns.index("mean_response")]
         for name, table in self.others.parts.items():
             totals = name == "predicted_over_observed"
             fields[name] = (
                 table.totals(0, confidence, amounts=amounts)
                 if totals
-                else table.rates(0, confidence)
+                else table.estimates(0, confidence)
             )
         shares = rows.weights / rows.weights[0]  # the first group is everyone
         fields |= {
@@ -326,7 +326,6 @@ class CalibrationSums:
     """Responses against predictions, by group and tenth of the predictions; of batches they add."""
 
     table: GroupTable
-    is_rate: bool
     low: Floats  # smallest score of every cell
     high: Floats  # largest
 
@@ -338,16 +337,16 @@ class CalibrationSums:
         cells = part.within(tenths)
         table = GroupTable.of([cells], outcomes.weight, score, response)
         ends = extremes(score, cells.codes, len(cells.labels))
-        return cls(table, response.dtype == bool, *ends)
+        return cls(table, *ends)
 
     def __add__(self, other: CalibrationSums) -> CalibrationSums:
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        return CalibrationSums(self.table + other.table, self.is_rate, low, high)
+        return CalibrationSums(self.table + other.table, low, high)
 
     def bins(self, confidence: float) -> tuple[CalibrationBin, ...]:
         """Compare responses with predictions in every cell that has rows."""
         table = self.table
-        responses = (table.rates if self.is_rate else table.averages)(1, confidence)
+        responses = table.estimates(1, confidence)
         columns = (c.tolist() for c in (self.low, self.high, table.counts, table.means[0]))
         rows = zip(table.labels[0], *columns, responses, strict=True)
         found = (CalibrationBin(table.attributes[0], *row) for row in rows)

@@ -49,6 +49,7 @@ class GroupTable:
     sizes: Floats  # Kish's effective numbers of rows, (Σw)²/Σw²
     means: Floats  # weighted means of the columns, of shape (k, G); of true and false rates
     squares: Floats  # Σ w (v − mean)²
+    of_rates: tuple[bool, ...]  # which columns are of true and false
 
     @classmethod
     def of(
@@ -68,15 +69,17 @@ class GroupTable:
         if weight.min(initial=largest) < largest:
             unit = weight / largest  # squares of 1e-200 vanish
             weighted = [column * unit for column in shifted]
-        sums = partial(_sums_by_group, unit, shifted, weighted)
-        parts = columns_in_threads(sums, groupings, len(weight))
+        work = partial(_sums_by_group, unit, shifted, weighted)
+        parts = columns_in_threads(work, groupings, len(weight))
         counts, weights, sizes, means, squares = [
             np.concatenate(part, axis=-1) for part in zip(*parts, strict=True)
         ]
         means += np.reshape(first, (-1, 1))
         attributes = tuple([grouping.attribute for grouping in groupings])
         labels = tuple([grouping.labels for grouping in groupings])
-        return cls(attributes, labels, counts, largest * weights, sizes, means, largest * squares)
+        of_rates = tuple([column.dtype == bool for column in columns])
+        sums = counts, largest * weights, sizes, means, largest * squares
+        return cls(attributes, labels, *sums, of_rates)
 
     def __add__(self, other: GroupTable) -> GroupTable:
         weights = self.weights + other.weights
@@ -93,6 +96,7 @@ class GroupTable:
             _quotient(1.0, inverse),
             own + share * gap,
             self.squares + other.squares + between,
+            self.of_rates,
         )
 
     @property
@@ -107,16 +111,20 @@ class GroupTable:
             tuple(label for label, there in zip(labels, chosen[own], strict=True) if there)
             for labels, own in zip(self.labels, self.places, strict=True)
         )
-        counts, weights, sizes = self.counts[chosen], self.weights[chosen], self.sizes[chosen]
-        means, squares = self.means[:, chosen], self.squares[:, chosen]
-        return GroupTable(self.attributes, labels, counts, weights, sizes, means, squares)
+        return replace(
+            self,
+            labels=labels,
+            counts=self.counts[chosen],
+            weights=self.weights[chosen],
+            sizes=self.sizes[chosen],
+            means=self.means[:, chosen],
+            squares=self.squares[:, chosen],
+        )
 
-    def rates(self, column: int, confidence: float) -> list[Estimate]:
-        """Return the share of rows of each group for which a column is true, after Wilson."""
-        return rate_estimates(self.means[column], self.sizes, confidence)
-
-    def averages(self, column: int, confidence: float) -> list[Estimate]:
-        """Return the mean of a column in each group, after Student."""
+    def estimates(self, column: int, confidence: float) -> list[Estimate]:
+        """Return the mean of a column in each group after Student; rates after Wilson."""
+        if self.of_rates[column]:
+            return rate_estimates(self.means[column], self.sizes, confidence)
         variance = _quotient(self.squares[column], self.weights)
         return mean_estimates(self.means[column], variance, self.sizes, confidence)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -90,6 +90,7 @@ class AuditedInput:
     weight: Floats  # ones if none were given
     exposure: Floats | None = None
     survival: PredictedSurvival | None = None
+    kinds: Mapping[str, str] | None = None  # of the columns of a batch; None of all rows
 
     @property
     def mean_weight(self) -> Floats:

@@ -163,9 +163,13 @@ class TrainingGroups:
         """The decisions alone."""
         if self.table is None or not self.labels:
             return None
-        n_classes = len(self.labels)
-        means, squares = self.table.means[:n_classes], self.table.squares[:n_classes]
-        return replace(self.table, means=means, squares=squares)
+        columns, table = slice(len(self.labels)), self.table
+        return replace(
+            table,
+            means=table.means[columns],
+            squares=table.squares[columns],
+            of_rates=table.of_rates[columns],
+        )
 
 
 def _finite(numbers: dict[str, float]) -> dict[str, float]:
