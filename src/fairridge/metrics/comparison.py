@@ -24,6 +24,16 @@ from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.batches import Batches, InMemory, Sums
 from fairridge.metrics.brier import PredictedSurvival
+from fairridge.metrics.contrasts import (
+    Limits,
+    largest_difference,
+    mean_limits,
+    mean_ratio_limits,
+    rate_difference_limits,
+    rate_ratio_limits,
+    ratios,
+    smallest_ratio,
+)
 from fairridge.metrics.group_measures import (
     AttributeAudit,
     CalibrationBin,
@@ -198,19 +208,6 @@ class Asked:
     reference: Mapping[str, Any] = field(default_factory=dict)
     controls: tuple[str, ...] = ()
     brief: bool = False
-
-    def attribute_audit(
-        self,
-        name: str,
-        groups: Sequence[GroupMeasures],
-        reference: int | None,
-        calibration: tuple[CalibrationBin, ...],
-    ) -> AttributeAudit:
-        """Compare the groups of an attribute."""
-        ends = self.confidence, self.decided.amounts
-        return AttributeAudit.of(
-            name, tuple(groups), reference, calibration, *ends, brief=self.brief
-        )
 
 
 # ------------------------------------------------------------------------ sums of groups
@@ -460,7 +457,7 @@ def compare(batches: Batches, asked: Asked) -> Audit:
         small=asked.small,
         overall=overall[0],
         attributes=tuple(
-            asked.attribute_audit(*of_part)
+            _attribute_audit(*of_part, asked)
             for of_part in zip(
                 groups.rows.attributes[1:], each, references, calibration, strict=True
             )
@@ -482,7 +479,67 @@ def compare_crossed(partition: Grouping, outcomes: Outcomes, asked: Asked) -> At
     parts = Grouping.everyone(len(outcomes.score)), partition
     sums = GroupSums.of(parts, outcomes, brief=True)
     _, *groups = sums.measures(asked.confidence, asked.small, asked.minimum_share, brief=True)
-    return asked.attribute_audit(partition.attribute, groups, None, ())
+    return _attribute_audit(partition.attribute, groups, None, (), asked)
+
+
+def _attribute_audit(
+    attribute: str,
+    groups: Sequence[GroupMeasures],
+    reference: int | None,
+    calibration: tuple[CalibrationBin, ...],
+    asked: Asked,
+) -> AttributeAudit:
+    """Compare the groups of an attribute; briefly, without intervals of the lowest ratios."""
+    confidence, amounts = asked.confidence, asked.decided.amounts
+    lowest = None if asked.brief else confidence
+    compared = [group for group in groups if not group.small]
+    rates = [group.selection_rate for group in compared]
+    true = [group.true_positive_rate for group in compared]
+    false = [group.false_positive_rate for group in compared]
+    means = [group.mean_prediction for group in compared]
+    found = [_ratios(groups, reference, "selection_rate", rate_ratio_limits, confidence)]
+    if amounts:
+        limits = mean_ratio_limits
+        found.append(_ratios(groups, reference, "mean_prediction", limits, confidence))
+    fields = "impact_ratio", "mean_ratio"
+    return AttributeAudit(
+        attribute,
+        tuple(
+            replace(group, **dict(zip(fields, of_group, strict=False)))
+            for group, *of_group in zip(groups, *found, strict=True)
+        ),
+        None if reference is None else groups[reference].group,
+        largest_difference(rate_difference_limits, [rates], confidence),
+        smallest_ratio(rate_ratio_limits, rates, lowest),
+        largest_difference(rate_difference_limits, [true], confidence),
+        largest_difference(rate_difference_limits, [true, false], confidence),
+        largest_difference(mean_limits, [means], confidence),
+        smallest_ratio(mean_ratio_limits, means, lowest) if amounts else UNDEFINED,
+        calibration,
+    )
+
+
+def _ratios(
+    groups: Sequence[GroupMeasures],
+    reference: int | None,
+    name: str,
+    limits: Limits,
+    confidence: float,
+) -> list[Estimate]:
+    """Relate every group to the reference, or to the highest; a small one if all are small."""
+    estimates = [getattr(group, name) for group in groups]
+    known = [
+        k
+        for k, (group, estimate) in enumerate(zip(groups, estimates, strict=True))
+        if not group.small and estimate.value == estimate.value
+    ]
+    best = reference
+    if best is None:
+        best = max(known or range(len(groups)), key=lambda k: estimates[k].value)
+    found = ratios(limits, estimates, estimates[best], confidence)
+    # A ratio of a group to itself does not vary.
+    found[best] = Estimate(1.0, 1.0, 1.0) if estimates[best].value > 0.0 else UNDEFINED
+    return found
 
 
 def _measured(

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from fairridge.metrics.contrasts import (
-    Limits,
-    largest_difference,
-    mean_limits,
-    mean_ratio_limits,
-    rate_difference_limits,
-    rate_ratio_limits,
-    ratios,
-    smallest_ratio,
-)
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.sorted_scores import INCOMPARABLE, UNRANKED, Distances, Ranking
 
@@ -245,50 +234,6 @@ class AttributeAudit(Between):
     mean_ratio: Estimate
     calibration: tuple[CalibrationBin, ...]
 
-    @classmethod
-    def of(
-        cls,
-        attribute: str,
-        groups: tuple[GroupMeasures, ...],
-        reference: int | None,
-        calibration: tuple[CalibrationBin, ...],
-        confidence: float,
-        amounts: bool = False,
-        *,
-        brief: bool = False,
-    ) -> AttributeAudit:
-        """Compare groups.
-
-        `reference` is the position of the reference group, if there is one, `amounts` says
-        whether means have ratios, and `brief` whether the lowest ratios have no interval.
-        """
-        lowest = None if brief else confidence
-        compared = [group for group in groups if not group.small]
-        rates = [group.selection_rate for group in compared]
-        true = [group.true_positive_rate for group in compared]
-        false = [group.false_positive_rate for group in compared]
-        means = [group.mean_prediction for group in compared]
-        found = [_ratios(groups, reference, "selection_rate", rate_ratio_limits, confidence)]
-        if amounts:
-            limits = mean_ratio_limits
-            found.append(_ratios(groups, reference, "mean_prediction", limits, confidence))
-        fields = "impact_ratio", "mean_ratio"
-        return cls(
-            attribute,
-            tuple(
-                replace(group, **dict(zip(fields, of_group, strict=False)))
-                for group, *of_group in zip(groups, *found, strict=True)
-            ),
-            None if reference is None else groups[reference].group,
-            largest_difference(rate_difference_limits, [rates], confidence),
-            smallest_ratio(rate_ratio_limits, rates, lowest),
-            largest_difference(rate_difference_limits, [true], confidence),
-            largest_difference(rate_difference_limits, [true, false], confidence),
-            largest_difference(mean_limits, [means], confidence),
-            smallest_ratio(mean_ratio_limits, means, lowest) if amounts else UNDEFINED,
-            calibration,
-        )
-
     @property
     def mean_prediction_difference(self) -> float:
         """Largest minus smallest mean prediction."""
@@ -306,26 +251,3 @@ class AttributeAudit(Between):
             **self.mean_difference.flat("mean_prediction_difference"),
             **self.mean_ratio.flat("mean_prediction_ratio"),
         }
-
-
-def _ratios(
-    groups: Sequence[GroupMeasures],
-    reference: int | None,
-    name: str,
-    limits: Limits,
-    confidence: float,
-) -> list[Estimate]:
-    """Relate every group to the reference, or to the highest; a small one if all are small."""
-    estimates = [getattr(group, name) for group in groups]
-    known = [
-        k
-        for k, (group, estimate) in enumerate(zip(groups, estimates, strict=True))
-        if not group.small and estimate.value == estimate.value
-    ]
-    best = reference
-    if best is None:
-        best = max(known or range(len(groups)), key=lambda k: estimates[k].value)
-    found = ratios(limits, estimates, estimates[best], confidence)
-    # A ratio of a group to itself does not vary.
-    found[best] = Estimate(1.0, 1.0, 1.0) if estimates[best].value > 0.0 else UNDEFINED
-    return found
