@@ -50,7 +50,6 @@ from fairridge.families.distances import (
     SquaredDifference,
 )
 from fairridge.penalties import ElasticNet, Lasso, Penalty, Radial, Ridge
-from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
 from fairridge.sources.stream import StreamEngine
 
 Matches = Callable[[type], bool]
@@ -92,7 +91,6 @@ BLOCKS: tuple[type[MatrixBlock], ...] = (
     DeviceBlock,
     SplitBlock,
 )
-READERS: tuple[type[ResponseReader], ...] = (Labels, Numbers, Times)
 
 
 def classes_of(package: ModuleType, matches: Matches) -> set[type]:
@@ -128,7 +126,6 @@ def has(*names: str) -> Matches:
         (ENGINES, engines, has("moments", "pairwise")),
         (ENGINES, sources, has("moments", "pairwise")),
         (BLOCKS, engines, has("gram", "times")),
-        (READERS, sources, has("less_offset", "__call__")),
     ],
 )
 def test_every_implementation_is_listed(

@@ -202,8 +202,8 @@ class Design:
         return sensitive, predictors
 
     def attributes(self, sensitive_features: Any, *, estimator_name: str) -> Table | None:
-        """Read the sensitive attributes of new rows, if they come separately."""
-        if sensitive_features is None:
+        """Read the sensitive attributes of new rows, if they come separately and are needed."""
+        if sensitive_features is None or not self.positions_sensitive:
             return None
         if not self.separate:
             raise ValueError(

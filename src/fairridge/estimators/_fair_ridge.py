@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -34,7 +35,14 @@ from fairridge.arguments import (
     largest_bound,
     with_largest,
 )
-from fairridge.data import MAX_LEVELS, joined_offsets, offset_arguments, read_offset, warn_of_order
+from fairridge.data import (
+    MAX_LEVELS,
+    as_table,
+    joined_offsets,
+    offset_arguments,
+    read_offset,
+    warn_of_order,
+)
 from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
@@ -46,13 +54,11 @@ from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebo
 from fairridge.estimators._outcome import (
     SEPARATION,
     check_columns,
-    dependence,
     describe,
-    group_differences,
+    kept_groups,
     refuse_decided,
     store_isolated,
     store_solution,
-    total_ratios,
     training_fingerprint,
     warn_of_bound,
     warn_of_predictors,
@@ -61,7 +67,7 @@ from fairridge.estimators._outcome import (
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap, PenaltyLike
 from fairridge.estimators._responses import Response, ResponseKind
 from fairridge.estimators._summary import bound_facts, summarize
-from fairridge.estimators._training import Training, read_new_rows, read_training
+from fairridge.estimators._training import Training, read_training
 from fairridge.estimators.path import FairnessPath, path_of
 from fairridge.fairness import Definition
 from fairridge.inference import CERTIFICATIONS, Certificate, Certification, posterior_covariance
@@ -356,10 +362,11 @@ class LinearModel(BaseEstimator):
     _description = property(describe)
     _html_repr = notebook_html
     fingerprint_ = property(training_fingerprint)
+    _kept_groups = property(kept_groups)
     # They follow from small sums, and are computed when they are first read.
-    dependence_ = cached_property(dependence)
-    group_differences_ = cached_property(group_differences)
-    total_ratios_ = cached_property(total_ratios)
+    dependence_ = cached_property(attrgetter("_kept_groups.dependence"))
+    group_differences_ = cached_property(attrgetter("_kept_groups.differences"))
+    total_ratios_ = cached_property(attrgetter("_kept_groups.totals"))
 
     @property
     def _raw_coefficients(self) -> Floats:
@@ -374,10 +381,9 @@ class LinearModel(BaseEstimator):
         """Return η of shape (n,), or (n, K) for several classes."""
         facts, name = self._fitted, type(self).__name__
         check_option("unknown", self.unknown, self._unknown_rules)
-        table, design, attributes = read_new_rows(self, X), facts.reads, None
+        design, table = facts.reads, as_table(X, devices=True, sparse=self._takes_sparse)
         coefficients = design.to_encoded(np.atleast_2d(self.coef_))
-        if facts.traits.needs_sensitive:
-            attributes = design.attributes(sensitive_features, estimator_name=name)
+        attributes = design.attributes(sensitive_features, estimator_name=name)
         sensitive, predictors = design.encode(table, attributes, self.unknown, estimator_name=name)
         intercept, pieces = np.atleast_1d(self.intercept_), (*sensitive, *predictors)
         if pieces:
@@ -520,7 +526,7 @@ class FairRidge(LinearModel):
             definition,
             # Certificates need fourth moments.
             moments_suffice=definition.needs_only_moments
-            and not self._has_each
+            and not isinstance(self.unfairness, Mapping)
             and self.confidence is None,
             needs_sensitive=not self.blind,
             compresses=not self.blind and self.controls is None,
@@ -545,18 +551,13 @@ class FairRidge(LinearModel):
             value = self.predictor_penalty_
         return check_number("predictor_penalty", value, minimum=0.0)
 
-    @property
-    def _has_each(self) -> bool:
-        """Whether attributes have bounds of their own."""
-        return isinstance(self.unfairness, Mapping)
-
     def _check_parameters(self) -> None:
         if self.confidence is not None:
             check_certification(self)
 
     def _check_own_bound(self) -> None:
         """Check one bound for all of S; `_bounded` checks those of attributes."""
-        if not self._has_each:
+        if not isinstance(self.unfairness, Mapping):
             check_bound(self.unfairness)
 
     def _read(
@@ -631,7 +632,7 @@ class FairRidge(LinearModel):
         """
         check_option("certification", self.certification, CERTIFICATIONS)
         check_count("random_state", self.random_state, minimum=0)
-        if self._has_each:
+        if isinstance(self.unfairness, Mapping):
             means: Any = problem  # only predicted means have a share for each attribute
             return [means.solve_each(with_largest(self.unfairness, float(r))) for r in bounds]
         if self.confidence is None:
@@ -655,9 +656,7 @@ class FairRidge(LinearModel):
         self.sign_flips_: dict[str, dict[str, float]] = (
             sign_flips(self, problem, solution) if self.blind else {}
         )
-        self.isolated_: dict[str, int] = {}
-        if problem.isolation is not None:
-            store_isolated(self, training, problem, solution)
+        store_isolated(self, training, problem, solution)
         return self
 
     def _warn_of_solutions(

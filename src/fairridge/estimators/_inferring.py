@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -145,37 +145,30 @@ def inference_on(
         As in `inference_of`.
     """
     title, facts = type(model).__name__, model._fitted
+    reads = facts.reads
     return inference_of(
         problem,
         _restored(model, problem),
-        order=_order(model),
+        # The places of `coef_` among the encoded columns [S, X].
+        order=len(facts.design.encoded_names) - len(reads.encoded_names) + reads.input_order,
         labels=getattr(model, "classes_", None),
         title=title,
         backend=training.backend,
         coefficients=np.column_stack([np.atleast_1d(model.intercept_), model._raw_coefficients]),
-        read=_Reader(facts.reads, facts.traits.needs_sensitive, model.unknown, title),
+        read=partial(_encoded, reads, model.unknown, title),
         **options,
     )
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Encodes new rows as a model reads them."""
-
-    design: Design
-    needs_sensitive: bool
-    unknown: Any
-    name: str
-
-    def __call__(self, X: Any, sensitive_features: Any, offset: Any) -> tuple[Floats, Floats]:
-        """Return columns in the order of `coef_names_`, and offsets."""
-        table, design, attributes = as_table(X), self.design, None
-        if self.needs_sensitive:
-            attributes = design.attributes(sensitive_features, estimator_name=self.name)
-        pieces = design.encode(table, attributes, self.unknown, estimator_name=self.name)
-        shift = read_offset(offset, table.shape[0])
-        columns = dense_columns((*pieces[0], *pieces[1]), design.encoded_names)
-        return columns[:, design.input_order], np.zeros(len(columns)) if shift is None else shift
+def _encoded(
+    design: Design, unknown: Any, name: str, X: Any, sensitive_features: Any, offset: Any
+) -> tuple[Floats, Floats]:
+    """Return columns of new rows in the order of `coef_names_`, and offsets."""
+    table, attributes = as_table(X), design.attributes(sensitive_features, estimator_name=name)
+    sensitive, predictors = design.encode(table, attributes, unknown, estimator_name=name)
+    shift = read_offset(offset, table.shape[0])
+    columns = dense_columns((*sensitive, *predictors), design.encoded_names)
+    return columns[:, design.input_order], np.zeros(len(columns)) if shift is None else shift
 
 
 def _with_moments(model: Any, engine: Engine) -> Engine:
@@ -353,12 +346,6 @@ def bands(
         names = tuple(name for name, _ in path.named_coefficients())
         backend = training.backend
         return bands_of(analyses, scheme, confidence=confidence, names=names, backend=backend)
-
-
-def _order(model: Any) -> Any:
-    """Return the places of `coef_` among the encoded columns [S, X]."""
-    design, reads = model._fitted.design, model._fitted.reads
-    return len(design.encoded_names) - len(reads.encoded_names) + reads.input_order
 
 
 def _not_isolated(problem: PenalizedProblem) -> Any:

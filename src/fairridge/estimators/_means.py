@@ -85,7 +85,7 @@ def explained_deviance(
 ) -> float:
     """Return D² of linear predictors, which have the offset in them, against the null model."""
     deviance = family.deviance_terms(values, eta, weight, 0).deviance
-    null = _null_deviance(family, values, weight, offset)
+    null = null_deviance(family, values, weight, offset)
     mean = float(np.average(values[:, 0], weights=weight))
     negligible = 1e-12 * float(weight.sum()) * family.unit(mean)
     if null <= negligible:
@@ -93,7 +93,7 @@ def explained_deviance(
     return float(1.0 - deviance / null)
 
 
-def _null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats | None) -> float:
+def null_deviance(family: Any, values: Floats, weight: Floats, offset: Floats | None) -> float:
     """Deviance of the intercept-only model, which keeps the offset."""
     intercept = family.null_level(values, weight, offset)
     if not np.isfinite(intercept):

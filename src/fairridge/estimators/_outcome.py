@@ -25,6 +25,7 @@ from fairridge.data.design import (
 )
 from fairridge.data.pipelines import at_bound
 from fairridge.engines import Moments, in_memory
+from fairridge.estimators._means import null_deviance
 from fairridge.estimators._model import Traits
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
@@ -256,7 +257,10 @@ def _warn_of_unlogged(training: Training) -> None:
         return
     unlikely = low < MIN_LOG_EXPOSURE or high > MAX_LOG_EXPOSURE
     if not unlikely and high < MAX_YEARS:
-        logged, given = (_null_deviance(engine, family, o) for o in (np.log(offset), offset))
+        logged, given = (
+            null_deviance(family, engine.response, engine.weights, shift)
+            for shift in (np.log(offset), offset)
+        )
         unlikely = logged < given
     if unlikely:
         warn_user(
@@ -264,13 +268,6 @@ def _warn_of_unlogged(training: Training) -> None:
             "exposure. Pass exposures as exposure=…, or take their logarithm.",
             DataWarning,
         )
-
-
-def _null_deviance(engine: Any, family: Any, offset: NDArray[np.float64]) -> float:
-    """Return the deviance of the model with an intercept alone."""
-    y, weight = engine.response, engine.weights
-    level = family.null_level(y, weight, offset)
-    return float(family.deviance_terms(y, (level + offset)[:, None], weight, 0).deviance)
 
 
 def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
@@ -301,10 +298,8 @@ def _level_name(level: RowLevel, design: Design) -> str:
 def store_isolated(model: Any, training: Training, problem: Problem, solution: Solution) -> None:
     """Keep which levels were isolated, and how unfair the model is with their rows."""
     isolation = problem.isolation
-    if isolation is None:
-        return
     model.isolated_ = isolated_levels(problem, training.design)
-    if in_memory(isolation.all_rows):
+    if isolation is not None and in_memory(isolation.all_rows):
         value = model._bounded.on_all_rows(solution.fit, isolation)
         model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 
@@ -545,22 +540,7 @@ def _with_sensitive(fit: Fit, share: float, means: Any) -> MeansWithS | ScoresWi
     )
 
 
-def dependence(model: Any) -> dict[str, float]:
-    """Return the shares of S that every model is described by."""
-    return _groups(model).dependence
-
-
-def group_differences(model: Any) -> dict[str, float]:
-    """Return what they mean between people."""
-    return _groups(model).differences
-
-
-def total_ratios(model: Any) -> dict[str, dict[str, float]]:
-    """Return totals of predictions over totals of responses, by group."""
-    return _groups(model).totals
-
-
-def _groups(model: Any) -> TrainingGroups:
+def kept_groups(model: Any) -> TrainingGroups:
     """Return the sums that a fit has kept."""
     check_is_fitted(model)
     groups: TrainingGroups = model._groups

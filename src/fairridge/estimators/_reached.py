@@ -12,11 +12,6 @@ from fairridge.metrics.measure import Measure
 from fairridge.reports.summary import Reached
 
 
-def fairness_reached(model: Any) -> tuple[Reached, ...]:
-    """Return each bound with what it is on and what was reached, and what that means for groups."""
-    return (*_bounds(model), *_differences(model))
-
-
 def fit_reached(model: Any) -> tuple[Reached, ...]:
     """Return how well the model fits, what the bound took, and its certificate."""
     of_variance = model.family_.least_squares
@@ -46,7 +41,7 @@ def scoring_text(model: Any) -> str:
     return f"Needs {names} to score people{how}."
 
 
-def _bounds(model: Any) -> list[Reached]:
+def bounds_reached(model: Any) -> list[Reached]:
     """Return what each bound is on, the bound, and what was reached."""
     traits, found = model._fitted.traits, []
     percent = traits.largest_bound == 1.0
@@ -74,7 +69,7 @@ def _amount(value: float, percent: bool) -> str:
     return f"{100.0 * value:.2f} %" if percent else f"{value:.4g}"
 
 
-def _differences(model: Any) -> list[Reached]:
+def differences_reached(model: Any) -> list[Reached]:
     """Translate what is bounded: a correlation, and decisions or means of groups."""
     found, differences = [], model.group_differences_
     if "max_correlation" in differences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from fairridge.families import Binomial, Cox, Family, Multinomial
 from fairridge.families.base import ClassWeights, with_class_weights
 from fairridge.metrics.favorable import find_label
 from fairridge.search.setup import resolve_regression_family
-from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times
+from fairridge.sources.responses import Labels, Numbers, ResponseReader, Times, times_and_events
 
 
 @dataclass(frozen=True)
@@ -68,28 +68,6 @@ class Response:
         codes = engine.response[:, 0].astype(np.intp)
         sizes = np.bincount(codes, engine.weights, len(self.classes)).astype(np.float64)
         return replace(self, family=with_class_weights(self.family, balanced(sizes)))
-
-
-class ResponseKind(Protocol):
-    """Reads a response in memory, or returns a reader of batches of it."""
-
-    @property
-    def has_labels(self) -> bool:
-        """Whether the labels must be known before rows are read."""
-        ...
-
-    @property
-    def link(self) -> Any:
-        """How the model links η to what it predicts."""
-        ...
-
-    def read(self, y: Any, inputs: Inputs) -> Response:
-        """Read a response in memory, and choose the family by it."""
-        ...
-
-    def streamed(self, classes: NDArray[Any]) -> tuple[Response, ResponseReader]:
-        """Return the family, and the reader of batches; `classes` are the labels, if any."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -266,12 +244,12 @@ class SurvivalTimes:
             numeric_vector(fields[name], inputs.n_given, f"y ({name})", inputs.keep)
             for name in ("time", "event")
         )
-        if (time <= 0).any():
-            raise ValueError(f"times must be positive; y has {time[np.argmax(time <= 0)]:g}.")
-        if not np.isin(event, (0.0, 1.0)).all():
-            bad = event[~np.isin(event, (0.0, 1.0))][0]
-            raise ValueError(f"events must be 0 (censored) or 1 (event); y has {bad:g}.")
-        return np.column_stack([time, event])
+        return times_and_events(time, event, ("y", "y"))
+
+
+# All of them `read` a response in memory, or return a reader of batches of it (`streamed`);
+# `has_labels` says whether its labels must be known before, `link` links η to predictions.
+ResponseKind = NumericResponse | Classes | SurvivalTimes
 
 
 def balanced(sizes: Floats) -> ClassWeights:

@@ -19,7 +19,12 @@ from fairridge.estimators._model import (
     bound_text,
     bounded_measure,
 )
-from fairridge.estimators._reached import fairness_reached, fit_reached, scoring_text
+from fairridge.estimators._reached import (
+    bounds_reached,
+    differences_reached,
+    fit_reached,
+    scoring_text,
+)
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.measure import control_names
 from fairridge.metrics.training_groups import DIFFERENCES, EVERYONE
@@ -104,7 +109,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
         tuple(rows),
         tuple(notes),
         model._backend,
-        fairness_reached(model),
+        (*bounds_reached(model), *differences_reached(model)),
         fit_reached(model),
     )
 
@@ -252,37 +257,25 @@ def _modeled_class(model: Any) -> dict[str, str]:
 
 def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     design, nan = model._design, float("nan")
-    if not model._fitted.traits.needs_sensitive:
-        return _blind_rows(model, k, suffix)
     alpha, beta = np.atleast_2d(model.alpha_)[k], np.atleast_2d(model.beta_)[k]
     raw = model._raw_coefficients[k]
     intercept, raw_intercept = (
         float(np.atleast_1d(value)[k]) for value in (model.fair_intercept_, model.intercept_)
     )
+    nothing = [nan] * len(beta)
+    inflation = list(getattr(model, "variance_inflation_", nothing))
+    blind = not model._fitted.traits.needs_sensitive
+    if blind:  # coefficients are those of the columns as given
+        alpha, raw, intercept, inflation = [], beta, raw_intercept, nothing
     rows = []
-    if model.family_.has_intercept:  # proportional hazards have none
+    if blind or model.family_.has_intercept:  # proportional hazards have none
         rows = [CoefficientRow(f"(intercept){suffix}", "", intercept, raw_intercept, nan)]
+    names = [*design.sensitive.names[: len(alpha)], *design.predictors.names]
     roles = ["sensitive"] * len(alpha) + ["predictor"] * len(beta)
-    explained = [nan] * len(alpha) + list(model.explained_by_sensitive_)
-    inflation = [nan] * len(alpha) + list(getattr(model, "variance_inflation_", [nan] * len(beta)))
-    values = zip(
-        design.encoded_names, roles, [*alpha, *beta], raw, explained, inflation, strict=True
-    )
+    unknown = [nan] * len(alpha)
+    explained = [*unknown, *model.explained_by_sensitive_]
+    values = zip(names, roles, [*alpha, *beta], raw, explained, [*unknown, *inflation], strict=True)
     return rows + [
         CoefficientRow(f"{name}{suffix}", role, *map(float, numbers))
         for name, role, *numbers in values
-    ]
-
-
-def _blind_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
-    """Return the coefficients of a model of X alone, which are those of the columns as given."""
-    beta = np.atleast_2d(model.beta_)[k].tolist()
-    level = float(np.atleast_1d(model.intercept_)[k])
-    rows = [CoefficientRow(f"(intercept){suffix}", "", level, level, float("nan"))]
-    names = model._design.predictors.names
-    return rows + [
-        CoefficientRow(f"{name}{suffix}", "predictor", value, value, share)
-        for name, value, share in zip(
-            names, beta, model.explained_by_sensitive_.tolist(), strict=True
-        )
     ]

@@ -17,7 +17,6 @@ from fairridge.data import (
     MAX_LEVELS,
     Design,
     Rows,
-    Table,
     as_table,
     learn_design,
     offset_arguments,
@@ -212,7 +211,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     That is one pass over the columns with levels, if there are any, and
     one over all columns for the moments.
     """
-    _check(model, data.roles)
+    _require_roles(model, data.roles)
     kind = model._response_kind
     if not kind.has_labels and not unread_response(model).family.separable:
         data.require_order()
@@ -221,8 +220,10 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
         raise ValueError("there are no rows with a positive weight.")
     response, reader = kind.streamed(survey.classes)
     design = survey.design_with(_min_frequency(model), _base(model))
-    roles = _without_idle_offset(data.roles, response.family)
-    require_few_levels(design, None, max_levels(model))
+    roles = data.roles
+    if response.family.n_predictors > 1:  # an offset of all classes cancels
+        roles = replace(roles, offset=None, exposure=None)
+    require_few_levels(design, None, getattr(model, "max_levels", MAX_LEVELS))
     engine = StreamEngine(
         data,
         BatchEncoder(roles, design, reader),
@@ -237,11 +238,6 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     if hasattr(response.family, "check") and response.classes is None:
         response.family.check(np.concatenate([engine.extent.low, engine.extent.high]))
     return Training(design, engine, response, engine.n_rows, None)
-
-
-def _without_idle_offset(roles: Roles, family: Family) -> Roles:
-    """Leave the offset out if it cancels: in the linear predictors of several classes."""
-    return roles if family.n_predictors == 1 else replace(roles, offset=None, exposure=None)
 
 
 def _read_moments(model: FairModel, data: RowMoments) -> Training:
@@ -302,27 +298,34 @@ def _base(model: FairModel) -> Base:
     )
 
 
-def max_levels(model: FairModel) -> int | None:
-    """Return the most levels that a column may have; the default for models without it."""
-    return getattr(model, "max_levels", MAX_LEVELS)
-
-
 def unread_response(model: FairModel, roles: Roles | None = None) -> Response:
     """Return the family of a model whose response is not read yet."""
     if roles is not None:
-        _check(model, roles)
+        _require_roles(model, roles)
     kind = model._response_kind
     if kind.has_labels:  # any classes serve: only the family is needed
         kind = Classes(kind.link)
     return kind.streamed(np.arange(2))[0]
 
 
-def _check(model: FairModel, roles: Roles) -> None:
+def _require_roles(model: FairModel, roles: Roles) -> None:
+    """Raise unless a model can be fitted to columns with these roles."""
     roles.require_training()
     if roles.exposure is not None:
         require_log_link(model._response_kind.link)
-    _refuse_maps(model)
-    _require_same_sensitive(model, roles)
+    for name in ("predictor_map", "sensitive_map"):
+        if getattr(model, name, None) is not None:
+            raise ValueError(
+                f"{name} needs the rows in memory: fit to a frame or an array, or write the "
+                "features as columns first."
+            )
+    named = model.sensitive
+    columns = (named,) if isinstance(named, str | int) else named
+    if columns is not None and tuple(columns) != roles.sensitive:
+        raise ValueError(
+            f"the model names sensitive={named!r}, but the rows name {list(roles.sensitive)!r}; "
+            "leave it out of the model."
+        )
 
 
 def _no_rows() -> Engine:
@@ -340,27 +343,6 @@ def refuse_more_data(**arguments: Any) -> None:
                 f"leave {name} out: these rows have their response, sensitive attributes, weight, "
                 "offset and exposure as columns; name them in fairridge.sources."
             )
-
-
-def _refuse_maps(model: FairModel) -> None:
-    for name in ("predictor_map", "sensitive_map"):
-        if getattr(model, name, None) is not None:
-            raise ValueError(
-                f"{name} needs the rows in memory: fit to a frame or an array, or write the "
-                "features as columns first."
-            )
-
-
-def _require_same_sensitive(model: FairModel, roles: Roles) -> None:
-    named = model.sensitive
-    if named is None:
-        return
-    columns = (named,) if isinstance(named, str | int) else tuple(named)
-    if columns != roles.sensitive:
-        raise ValueError(
-            f"the model names sensitive={named!r}, but the rows name {list(roles.sensitive)!r}; "
-            "leave it out of the model."
-        )
 
 
 def _require_two(n_rows: int, model: FairModel) -> None:
@@ -384,13 +366,12 @@ def _read_rows(
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     response = model._response_kind.read(y, inputs)
     n = len(response.values)
-    if n < 2:
-        raise ValueError(f"n_samples={n}: {name} needs at least two rows with positive weight.")
+    _require_two(n, model)
     design = learn_design(
         inputs.table,
         inputs.attributes,
         model.sensitive,
-        max_levels(model),
+        getattr(model, "max_levels", MAX_LEVELS),
         inputs.weight,
         _min_frequency(model),
         model.missing,
@@ -445,11 +426,6 @@ def engine_of(rows: Rows, family: Family) -> MemoryEngine:
     return MemoryEngine(rows, separable=family.separable, many_passes=not family.least_squares)
 
 
-def read_new_rows(model: FairModel, X: Any) -> Table:
-    """Read rows to predict."""
-    return as_table(X, devices=True, sparse=model._takes_sparse)
-
-
 def read_scored(
     model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> tuple[Inputs, Floats]:
@@ -460,12 +436,10 @@ def read_scored(
             "score needs rows in memory: pass a frame and its response, or write predictions "
             "of these rows and compare them."
         )
-    require_offsets(facts.offsets, offset, type(model).__name__)
-    attributes = None
-    if facts.traits.needs_sensitive:
-        attributes = facts.design.attributes(
-            sensitive_features, estimator_name=type(model).__name__
-        )
-    inputs = read_inputs(read_new_rows(model, X), attributes, sample_weight, offset, y)
+    name = type(model).__name__
+    require_offsets(facts.offsets, offset, name)
+    attributes = facts.reads.attributes(sensitive_features, estimator_name=name)
+    table = as_table(X, devices=True, sparse=model._takes_sparse)
+    inputs = read_inputs(table, attributes, sample_weight, offset, y)
     scores = model._linear_predictor(inputs.table, inputs.attributes, inputs.offset)
     return inputs, to_host(scores)

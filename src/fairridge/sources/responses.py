@@ -7,7 +7,7 @@ columns into what the family reads and into the targets whose moments are taken.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -17,18 +17,8 @@ from fairridge._typing import Floats
 from fairridge.data import log_exposure, numeric_vector
 from fairridge.data.table import labels
 
-
-class ResponseReader(Protocol):
-    """Reads the response of the rows that are kept."""
-
-    @property
-    def less_offset(self) -> bool:
-        """Whether the offset is subtracted from the response."""
-
-    def __call__(
-        self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
-    ) -> tuple[Floats, Floats]:
-        """Return what the family reads, of shape (n, c), and the targets, of shape (n, m)."""
+# What the family reads, of shape (n, c), and the targets, of shape (n, m).
+ValuesAndTargets = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -40,7 +30,7 @@ class Numbers:
 
     def __call__(
         self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
-    ) -> tuple[Floats, Floats]:
+    ) -> ValuesAndTargets:
         """Read one column of numbers."""
         if len(names) != 1:
             raise ValueError(f"response names {len(names)} columns; this model takes one.")
@@ -59,7 +49,7 @@ class Labels:
 
     def __call__(
         self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
-    ) -> tuple[Floats, Floats]:
+    ) -> ValuesAndTargets:
         """Read codes of classes, and 0/1 columns of them if there are more than two."""
         found = labels_of(frame, names[0], keep)
         order = np.argsort(self.classes)
@@ -78,22 +68,30 @@ class Times:
 
     def __call__(
         self, frame: nw.DataFrame[Any], names: tuple[str, ...], keep: Any, offset: Floats | None
-    ) -> tuple[Floats, Floats]:
+    ) -> ValuesAndTargets:
         """Read (time, event), with −log time as target."""
         if len(names) != 2:
             raise ValueError("a survival model takes response=[time, event]: two columns.")
         time, event = (numbers_of(frame, name, keep) for name in names)
-        if (time <= 0).any():
-            raise ValueError(
-                f"times must be positive; column {names[0]!r} has {time[np.argmax(time <= 0)]:g}."
-            )
-        known = np.isin(event, (0.0, 1.0))
-        if not known.all():
-            raise ValueError(
-                f"events must be 0 (censored) or 1 (event); column {names[1]!r} has "
-                f"{event[np.argmin(known)]:g}."
-            )
-        return np.column_stack([time, event]), -np.log(time)[:, None]
+        places = tuple(f"column {name!r}" for name in names)
+        return times_and_events(time, event, places), -np.log(time)[:, None]
+
+
+# `less_offset` says whether the offset is subtracted from the response.
+ResponseReader = Numbers | Labels | Times
+
+
+def times_and_events(time: Floats, event: Floats, places: tuple[str, ...]) -> Floats:
+    """Return both as columns; a message says which of two places holds a wrong number."""
+    if (time <= 0).any():
+        raise ValueError(f"times must be positive; {places[0]} has {time[np.argmax(time <= 0)]:g}.")
+    known = np.isin(event, (0.0, 1.0))
+    if not known.all():
+        raise ValueError(
+            f"events must be 0 (censored) or 1 (event); {places[1]} has "
+            f"{event[np.argmin(known)]:g}."
+        )
+    return np.column_stack([time, event])
 
 
 def numbers_of(frame: nw.DataFrame[Any], name: str, keep: Any = slice(None)) -> Floats:
