@@ -235,7 +235,9 @@ class Design:
             Whether S must name groups, so that an unseen level cannot be an average.
         """
         names, n_columns, places = self._expected(X)
-        where = located(X, names, n_columns, "X", estimator_name, self._sensitive_in(names))
+        known = names is not None and not self.separate
+        needed = [names[k] for k in self.positions_sensitive] if known else []
+        where = located(X, names, n_columns, "X", estimator_name, needed)
         others = [where[k] for k in places]
         if self.separate:
             attributes, own = self._separate(X, S, estimator_name)
@@ -248,7 +250,11 @@ class Design:
         except MissingLevelError as error:  # of the first such column only
             counts = missing_counts(attributes, own) | missing_counts(X, others)
             raise ValueError(missing_message(counts)) from error
-        return sensitive if self.separate else _written_out(sensitive), predictors
+        if not self.separate:  # S is few columns, and groups are made of their values
+            sensitive = tuple(
+                Slab(p.dense()) if isinstance(p, SparseSlab) else p for p in sensitive
+            )
+        return sensitive, predictors
 
     def _separate(self, X: Table, S: Table | None, estimator_name: str) -> tuple[Table, list[int]]:
         """Return S that is passed beside X, and where its columns are."""
@@ -265,12 +271,6 @@ class Design:
             )
         width = len(self.positions_sensitive)
         return S, located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
-
-    def _sensitive_in(self, names: tuple[str, ...] | None) -> list[str]:
-        """Return the names of sensitive columns of X; none if S came separately."""
-        return (
-            [] if names is None or self.separate else [names[k] for k in self.positions_sensitive]
-        )
 
     def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
         """Return names and number of columns that X must have, and where predictors are there.
@@ -371,8 +371,8 @@ def _are_keys(values: NDArray[Any]) -> bool:
 
 def locate_sensitive(
     X: Table, S: Table | None, sensitive: Any
-) -> tuple[Table, tuple[int, ...], tuple[int, ...]]:
-    """Return the table that has S, the positions of S in it, and those of predictors in X."""
+) -> tuple[Table, tuple[int, ...], tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Return the table that has S, its positions there, predictors in X, and intersections."""
     if (S is None) == (sensitive is None):
         raise ValueError(
             "say which attributes are sensitive: either sensitive=[columns of X] in the "
@@ -382,13 +382,9 @@ def locate_sensitive(
     everything = range(X.shape[1])
     if S is not None:
         _no_overlap(X, S)
-        chosen, rest = tuple(range(S.shape[1])), tuple(everything)
-        source = S
-    else:
-        chosen, _ = sensitive_positions(sensitive, X.names, X.shape[1])
-        rest = tuple(sorted(set(everything).difference(chosen)))
-        source = X
-    return source, chosen, rest
+        return S, tuple(range(S.shape[1])), tuple(everything), ()
+    chosen, crossed = sensitive_positions(sensitive, X.names, X.shape[1])
+    return X, chosen, tuple(sorted(set(everything).difference(chosen))), crossed
 
 
 def sensitive_positions(
@@ -446,14 +442,11 @@ def learn_design(
     base : None, "most-frequent" or mapping of str to level
         Base levels; the most frequent one is that of predictors only.
     """
-    source, chosen, rest = locate_sensitive(X, S, sensitive)
+    source, chosen, rest, crossed = locate_sensitive(X, S, sensitive)
     attributes = encode_columns(source, chosen, weight, None, missing, base_of_sensitive(base))
-    if S is None:
-        _, crossed = sensitive_positions(sensitive, X.names, X.shape[1])
-        if crossed:
-            pieces = attributes.pieces(source, chosen, "error")
-            columns = dense_columns(pieces, attributes.names)
-            attributes = attributes.with_intersections(crossed, columns)
+    if crossed:
+        columns = dense_columns(attributes.pieces(source, chosen, "error"), attributes.names)
+        attributes = attributes.with_intersections(crossed, columns)
     design = Design(
         attributes,
         encode_columns(X, rest, weight, min_frequency, missing, base),
@@ -467,11 +460,6 @@ def learn_design(
     require_levels(base, design.sensitive.inner, design.predictors.inner)
     require_few_levels(design, X.shape[0], max_levels)
     return design.with_unique_names()
-
-
-def _written_out(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Make sparse columns dense: S is few columns, and groups are made of their values."""
-    return tuple(Slab(p.dense()) if isinstance(p, SparseSlab) else p for p in pieces)
 
 
 def _no_overlap(X: Table, S: Table) -> None:

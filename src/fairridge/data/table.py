@@ -117,24 +117,15 @@ class Table:
 
     def take(self, rows: Integers) -> Table:
         """Return the table with these rows only."""
-        if self.on_device:
-            source: Any = taken(self.source, rows, axis=0)
-        else:
-            frame = isinstance(self.source, nw.DataFrame)
-            source = self.source[rows, :] if frame else self.source[rows]
+        source = taken(self.source, rows, axis=0) if self.on_device else self.source[rows, :]
         return Table(self.names, (len(rows), self.shape[1]), source, self.prefix)
 
     def select(self, positions: Sequence[int]) -> Table:
         """Return the table with these columns only."""
-        positions = list(positions)
+        positions, at = list(positions), self.on_device
         if positions == list(range(self.shape[1])):
             return self
-        if self.on_device:
-            source: Any = taken(self.source, positions, axis=1)
-        elif isinstance(self.source, np.ndarray) or self.is_sparse:
-            source = self.source[:, positions]
-        else:
-            source = self.source[:, positions]
+        source = taken(self.source, positions, axis=1) if at else self.source[:, positions]
         names = None if self.names is None else tuple(self.names[k] for k in positions)
         return Table(names, (self.shape[0], len(positions)), source, self.prefix)
 
@@ -468,7 +459,12 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
                 f"or positions such as {argument}=[0]."
             )
         if item not in names:
-            hint = _of_pipeline(item, names) or meant(item, names)
+            hint = meant(item, names)
+            if any(name.endswith(f"__{item}") for name in names):
+                hint = (
+                    "A ColumnTransformer keeps names with verbose_feature_names_out=False and "
+                    "set_output(transform='pandas')."
+                )
             raise ValueError(f"{argument}: X has no column {item!r}. {hint}")
         return names.index(item)
     if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
@@ -479,16 +475,6 @@ def _position(item: Any, names: tuple[str, ...] | None, n_columns: int, argument
             f"0 to {n_columns - 1}."
         )
     return int(item) % n_columns
-
-
-def _of_pipeline(item: str, names: tuple[str, ...]) -> str:
-    """Say how to keep a name that a step of a pipeline has put its own before."""
-    if not any(name.endswith(f"__{item}") for name in names):
-        return ""
-    return (
-        "A ColumnTransformer keeps names with verbose_feature_names_out=False and "
-        "set_output(transform='pandas')."
-    )
 
 
 def located(
@@ -540,12 +526,12 @@ def _other_columns(
     missing = [name for name in names if name not in found]
     extra = [name for name in found if name not in names]
     faults = []
-    if missing:
-        which = "column {}, which was" if len(missing) == 1 else "columns {}, which were"
-        faults.append(f"{argument} has no {which.format(listed(missing))} there at fit")
-    if extra:
-        which = "column {}, which was" if len(extra) == 1 else "columns {}, which were"
-        faults.append(f"{argument} has {which.format(listed(extra))} not there at fit")
+    for columns, has, there in ((missing, "has no", "there"), (extra, "has", "not there")):
+        if columns:
+            plural, were = ("s", "were") if len(columns) > 1 else ("", "was")
+            faults.append(
+                f"{argument} {has} column{plural} {listed(columns)}, which {were} {there} at fit"
+            )
     advice = "Pass the columns of the fit, in any order."
     if set(missing).intersection(sensitive):
         advice = (

@@ -656,7 +656,9 @@ class FairRidge(LinearModel):
         self.sign_flips_: dict[str, dict[str, float]] = (
             sign_flips(self, problem, solution) if self.blind else {}
         )
-        store_isolated(self, training, problem, solution)
+        self.isolated_: dict[str, int] = {}
+        if problem.isolation is not None:
+            store_isolated(self, training, problem, solution)
         return self
 
     def _warn_of_solutions(

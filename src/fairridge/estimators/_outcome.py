@@ -297,9 +297,9 @@ def _level_name(level: RowLevel, design: Design) -> str:
 
 def store_isolated(model: Any, training: Training, problem: Problem, solution: Solution) -> None:
     """Keep which levels were isolated, and how unfair the model is with their rows."""
-    isolation = problem.isolation
+    isolation: Any = problem.isolation
     model.isolated_ = isolated_levels(problem, training.design)
-    if isolation is not None and in_memory(isolation.all_rows):
+    if in_memory(isolation.all_rows):
         value = model._bounded.on_all_rows(solution.fit, isolation)
         model.unfairness_components_ = {**solution.components, "all_rows": float(value)}
 

@@ -224,14 +224,7 @@ def _read_source(model: FairModel, data: RowSource) -> Training:
     if response.family.n_predictors > 1:  # an offset of all classes cancels
         roles = replace(roles, offset=None, exposure=None)
     require_few_levels(design, None, getattr(model, "max_levels", MAX_LEVELS))
-    engine = StreamEngine(
-        data,
-        BatchEncoder(roles, design, reader),
-        design.encoded_names,
-        len(design.sensitive.names),
-        family=response.family,
-        has_offset=bool(roles.offsets) and not reader.less_offset,
-    )
+    engine = StreamEngine(data, BatchEncoder(roles, design, reader), response.family)
     _require_two(engine.n_rows, model)
     if response.family.reads == "times" and not engine.extent.high[1]:
         raise ValueError("y has no events (all rows are censored); a Cox model needs some.")

@@ -107,18 +107,10 @@ def _pieces(
     return encoding.pieces(kept, range(len(columns)), "error")
 
 
-@dataclass(frozen=True)
-class OnRows:
-    """A function of encoded rows, as a function of a batch; it travels."""
-
-    encode: BatchEncoder  # how the batch becomes rows
-    # Maps `EncodedBatch` to what adds up; batches without rows of positive weight add nothing.
-    function: Callable[[EncodedBatch], Any]
-
-    def __call__(self, batch: Batch) -> Any:
-        """Encode a batch, and show its rows to the function."""
-        placed = self.encode(batch)
-        return None if placed is None else self.function(placed)
+def on_rows(encode: BatchEncoder, function: Callable[[EncodedBatch], Any], batch: Batch) -> Any:
+    """Show the rows of a batch to a function; a batch without rows of weight adds nothing."""
+    placed = encode(batch)
+    return None if placed is None else function(placed)
 
 
 def kept_rows(frame: nw.DataFrame[Any], weight: str | None) -> tuple[Any, Floats | None]:

@@ -237,7 +237,6 @@ def rows_of_party(source: RowSource, known: LevelCounts) -> StreamEngine:
         raise ValueError(
             "the level counts are of other columns, or of other types, than these rows."
         )
-    design = known.design
     # The counts fix the order of the columns; a party may have another.
-    encode = BatchEncoder(known.roles, design, Numbers(less_offset=True))
-    return StreamEngine(source, encode, design.encoded_names, len(design.sensitive.names))
+    encode = BatchEncoder(known.roles, known.design, Numbers(less_offset=True))
+    return StreamEngine(source, encode)

@@ -17,7 +17,7 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, Moments, Triangle, triangular_factor
 from fairridge.sources.batch import add, row_keys
-from fairridge.sources.encoder import BatchEncoder, EncodedBatch, OnRows
+from fairridge.sources.encoder import BatchEncoder, EncodedBatch, on_rows
 from fairridge.sources.source import RowSource
 
 Summed = Callable[[MemoryEngine, int, int], Any]
@@ -90,7 +90,7 @@ class StreamedFolds:
 
     def _sums(self, function: Summed) -> tuple[tuple[Any, ...], ...]:
         sums = partial(_per_fold, seeds=self._seeds, n_folds=self._n_folds, function=function)
-        task = OnRows(self._encode, sums)
+        task = partial(on_rows, self._encode, sums)
         total: _PerFold | None = self._source.map_batches(task, self._encode.columns)
         if total is None or any(part is None for parts in total.sums for part in parts):
             raise ValueError(

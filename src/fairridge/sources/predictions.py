@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -139,24 +140,23 @@ class PredictedRows:
         """Add up a function of batches and their predictions, of shape (n,) or (n, K)."""
         beside = self.names if self.predictor is None else self.predictor.columns
         every = tuple(dict.fromkeys((*columns, *beside)))
-        return self.source.map_batches(_WithPredictions(work, self.names, self.predictor), every)
+        shown = partial(_with_predictions, work, self.names, self.predictor)
+        return self.source.map_batches(shown, every)
 
 
-@dataclass(frozen=True)
-class _WithPredictions:
-    """A function of batches and predictions, as one of batches; it travels."""
-
-    work: Callable[..., Any]
-    names: tuple[str, ...]
-    predictor: BatchPredictor | None
-
-    def __call__(self, batch: Batch) -> Any:
-        if self.predictor is not None:
-            columns = list(self.predictor(batch.frame).values())
-        else:
-            frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
-            columns = [frame.get_column(name).to_numpy() for name in self.names]
-        return self.work(batch, columns[0] if len(columns) == 1 else np.column_stack(columns))
+def _with_predictions(
+    work: Callable[..., Any],
+    names: tuple[str, ...],
+    predictor: BatchPredictor | None,
+    batch: Batch,
+) -> Any:
+    """Show a batch and its predictions to a function."""
+    if predictor is not None:
+        columns = list(predictor(batch.frame).values())
+    else:
+        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+        columns = [frame.get_column(name).to_numpy() for name in names]
+    return work(batch, columns[0] if len(columns) == 1 else np.column_stack(columns))
 
 
 def placed_names(count: int) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from fairridge.families import Cox, Family
 from fairridge.families.cox_sweep import Sweep
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import ColumnFunction, GLMSums, Place, PredictedMeans, RowFunction
-from fairridge.sources.encoder import BatchEncoder, EncodedBatch, OnRows
+from fairridge.sources.encoder import BatchEncoder, EncodedBatch, on_rows
 from fairridge.sources.source import RowSource
 from fairridge.sources.streamed_pairs import streamed_form
 
@@ -119,19 +119,15 @@ class StreamEngine:
         self,
         source: RowSource,
         encode: BatchEncoder,
-        names: tuple[str, ...],
-        n_sensitive: int,
-        *,
         family: Family | None = None,
-        has_offset: bool = False,
     ) -> None:
-        self.names = names
-        self.n_sensitive = n_sensitive
+        self.names = encode.design.encoded_names
+        self.n_sensitive = len(encode.design.sensitive.names)
         self.passes = 0
         self._source = source
         self._encode = encode
         self._family = family
-        self._has_offset = has_offset
+        self._has_offset = bool(encode.roles.offsets) and not encode.reader.less_offset
         self._separable = family is None or family.separable
         self._forms: dict[tuple[Distance, bytes], Floats] = {}
 
@@ -145,7 +141,7 @@ class StreamEngine:
 
     def _sum(self, function: Callable[[EncodedBatch], Any], encode: BatchEncoder) -> Any:
         self.passes += 1
-        total = self._source.map_batches(OnRows(encode, function), encode.columns)
+        total = self._source.map_batches(partial(on_rows, encode, function), encode.columns)
         if total is None:
             raise ValueError("there are no rows with a positive weight.")
         return total
@@ -259,7 +255,7 @@ class StreamEngine:
 
         self._source.require_order()
         self.passes += 1
-        self._source.map_batches(OnRows(self._encode, step), self._encode.columns)
+        self._source.map_batches(partial(on_rows, self._encode, step), self._encode.columns)
         return sweep.finish()
 
     @property
@@ -267,14 +263,8 @@ class StreamEngine:
         return self._encode.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> StreamEngine:
-        kept = StreamEngine(
-            self._source,
-            replace(self._encode, isolated=(*self._encode.isolated, *levels)),
-            self.names,
-            self.n_sensitive,
-            family=self._family,
-            has_offset=self._has_offset,
-        )
+        encode = replace(self._encode, isolated=(*self._encode.isolated, *levels))
+        kept = StreamEngine(self._source, encode, self._family)
         kept.passes = self.passes
         return kept
 
@@ -312,7 +302,7 @@ class StreamEngine:
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         def constants() -> float:
-            of_batch = partial(_constants, family=family, dispersion=dispersion)
+            of_batch = methodcaller("loglik", family, 0.0, dispersion)
             return float(self._pass(of_batch, self._encode.only(sensitive=False)))
 
         return loglik_of_sums(family, deviance, dispersion, self.moments().weight, constants)
@@ -322,17 +312,7 @@ class StreamEngine:
     def dense_columns(self) -> NoReturn:
         raise ValueError(NOT_IN_MEMORY)
 
-    @property
-    def response(self) -> NoReturn:
-        self.dense_columns()
-
-    @property
-    def weights(self) -> NoReturn:
-        self.dense_columns()
-
-    @property
-    def offset(self) -> NoReturn:
-        self.dense_columns()
+    response = weights = offset = property(dense_columns)
 
 
 def _in_engine(function: Callable[[MemoryEngine], Any], placed: EncodedBatch) -> Any:
@@ -341,10 +321,6 @@ def _in_engine(function: Callable[[MemoryEngine], Any], placed: EncodedBatch) ->
 
 def _triangle(engine: MemoryEngine, center: Floats, scale: Floats) -> Triangle:
     return Triangle(engine.qr_factor(center, scale))
-
-
-def _constants(engine: MemoryEngine, family: Family, dispersion: float) -> float:
-    return engine.loglik(family, 0.0, dispersion)
 
 
 def sample_of(engine: Any) -> Any:

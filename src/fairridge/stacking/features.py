@@ -32,7 +32,7 @@ from fairridge.data import (
     make_frame,
 )
 from fairridge.data.columns import Missing, Unknown
-from fairridge.data.design import locate_sensitive, sensitive_positions
+from fairridge.data.design import locate_sensitive
 from fairridge.data.table import located
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.learners import native
@@ -83,12 +83,11 @@ class LayerColumns:
         owner: str,
     ) -> LayerColumns:
         """Find S, and learn its levels and its map."""
-        source, chosen, rest = locate_sensitive(X, S, sensitive)
+        source, chosen, rest, crossed = locate_sensitive(X, S, sensitive)
         source = _named(source)
         if blind and not rest:
             raise ValueError("blind=True leaves no column to predict from; X has nothing but S.")
         alone = source.select(chosen)
-        crossed = () if S is not None else sensitive_positions(sensitive, X.names, X.shape[1])[1]
         if crossed and sensitive_map is not None:
             raise ValueError(
                 "sensitive_map maps single columns of S here; leave the intersections out, and let "
