@@ -77,8 +77,7 @@ def certified_solutions(
         fitted, plain = solutions[: len(bounds)], solutions[len(bounds) :]
         each = list(zip(fitted, plain, certificates, strict=True))
     certified = [_with_certificate(*one, problem.null_deviance) for one in each]
-    _warn_of_missing(certified)
-    _warn_of_tails(certified)
+    _warn_of_certificates([solution.certificate for solution in certified])
     return certified
 
 
@@ -94,35 +93,24 @@ def _with_certificate(
     return replace(solution, unfairness=certificate.bound, certificate=certificate)
 
 
-def _warn_of_tails(solutions: list[Solution]) -> None:
-    """Warn of bounds that are certified and may not hold."""
-    warned = [solution.certificate for solution in solutions if solution.certificate is not None]
-    for certificate in warned:
-        if certificate.granted and certificate.warning is not None:
-            warn_user(
-                f"the certificate of unfairness={certificate.bound:g} may not hold: "
-                f"{certificate.warning}.",
-                BoundWarning,
-            )
-            return
-
-
-def _warn_of_missing(solutions: list[Solution]) -> None:
-    """Warn of bounds that are not certified, with what would help."""
-    missing = [
-        certificate
-        for certificate in (solution.certificate for solution in solutions)
-        if certificate is not None and not certificate.granted and certificate.bound
-    ]
-    if not missing:
-        return
-    first: Certificate = missing[0]
-    several = f" (nor are {len(missing) - 1} other bounds)" if len(missing) > 1 else ""
-    warn_user(
-        f"unfairness={first.bound:g} is not certified with confidence {first.confidence:g}"
-        f"{several}: {_what_helps(first)}.",
-        BoundWarning,
-    )
+def _warn_of_certificates(certificates: list[Any]) -> None:
+    """Warn of bounds that are not certified, with what would help, or that may not hold."""
+    missing = [one for one in certificates if not one.granted and one.bound]
+    doubtful = [one for one in certificates if one.granted and one.warning is not None]
+    if missing:
+        first = missing[0]
+        several = f" (nor are {len(missing) - 1} other bounds)" if len(missing) > 1 else ""
+        warn_user(
+            f"unfairness={first.bound:g} is not certified with confidence {first.confidence:g}"
+            f"{several}: {_what_helps(first)}.",
+            BoundWarning,
+        )
+    if doubtful:
+        warn_user(
+            f"the certificate of unfairness={doubtful[0].bound:g} may not hold: "
+            f"{doubtful[0].warning}.",
+            BoundWarning,
+        )
 
 
 def _what_helps(certificate: Certificate) -> str:

@@ -654,7 +654,7 @@ class FairRidge(LinearModel):
         self._posterior = posterior_covariance(problem, solution.fit) if penalized else None
         # Models with S leave the coefficients of what S does not explain alone, or nearly so.
         self.sign_flips_: dict[str, dict[str, float]] = (
-            sign_flips(self, problem, solution) if self.blind else {}
+            sign_flips(problem, solution) if self.blind else {}
         )
         self.isolated_: dict[str, int] = {}
         if problem.isolation is not None:

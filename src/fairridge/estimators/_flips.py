@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.inference import inference_of
-from fairridge.models import Fit
 from fairridge.search import Choice, PenalizedProblem, Solution
 
 # Effect of a predictor, relative to the largest one, that is nothing but rounding.
 NEGLIGIBLE_EFFECT = 1e-8
 
 
-def sign_flips(
-    model: Any, problem: PenalizedProblem, solution: Solution
-) -> dict[str, dict[str, float]]:
+def sign_flips(problem: PenalizedProblem, solution: Solution) -> dict[str, dict[str, float]]:
     """Return coefficients whose signs differ from those without a bound, with standard errors.
 
     A model that does not use S cannot subtract what S explains of a predictor. It
@@ -26,8 +22,6 @@ def sign_flips(
 
     Parameters
     ----------
-    model : FairRidge
-        The model, with the parameters of the fit.
     problem : PenalizedProblem
         The model on its rows, for every λ.
     solution : Solution
@@ -44,7 +38,8 @@ def sign_flips(
     if fit.lambda_ == 0.0:
         return {}
     (free,) = problem.fits(np.zeros(1))
-    names, here, there = _names(model, problem), *(_effects(one) for one in (fit, free))
+    # Coefficients of X times standard deviations, of shape (K, p).
+    here, there = (np.atleast_2d(one.beta) * one.basis.predictor_deviations for one in (fit, free))
     size = NEGLIGIBLE_EFFECT * max(np.abs(there).max(initial=0.0), 1e-300)
     flipped = (here * there < 0.0) & (np.abs(here) > size) & (np.abs(there) > size)
     places = np.flatnonzero(flipped.ravel())
@@ -54,8 +49,9 @@ def sign_flips(
     columns = [
         part.ravel()[places]
         for one in (solution, unbounded)
-        for part in (np.atleast_2d(one.fit.beta), _errors(model, problem, one))
+        for part in (np.atleast_2d(one.fit.beta), _errors(problem, one))
     ]
+    names = _names(problem)
     keys = ("coefficient", "standard_error", "free_coefficient", "free_standard_error")
     return {
         names[place]: dict(zip(keys, values, strict=True))
@@ -63,22 +59,17 @@ def sign_flips(
     }
 
 
-def flip_text(name: str, flip: dict[str, float]) -> str:
-    """Return both coefficients of a predictor, with standard errors in parentheses."""
+def flips_text(flips: dict[str, dict[str, float]], most: int = 8) -> str:
+    """List such predictors in a sentence; "" if there are none."""
 
-    def shown(key: str) -> str:
+    def shown(flip: dict[str, float], key: str) -> str:
         error = flip[f"{key}standard_error"]
         known = f" ({error:.2g})" if np.isfinite(error) else ""
         return f"{flip[f'{key}coefficient']:+.3g}{known}"
 
-    return f"{name} {shown('free_')} → {shown('')}"
-
-
-def flips_text(flips: dict[str, dict[str, float]], most: int = 8) -> str:
-    """List such predictors in a sentence; "" if there are none."""
     if not flips:
         return ""
-    texts = [flip_text(name, flip) for name, flip in flips.items()]
+    texts = [f"{name} {shown(flip, 'free_')} → {shown(flip, '')}" for name, flip in flips.items()]
     more = f", and {len(texts) - most} more" if len(texts) > most else ""
     return (
         "Sign changed by the bound (coefficient without it → with it, standard errors in "
@@ -86,13 +77,7 @@ def flips_text(flips: dict[str, dict[str, float]], most: int = 8) -> str:
     )
 
 
-def _effects(fit: Fit) -> Floats:
-    """Return coefficients of X times standard deviations, of shape (K, p)."""
-    effects: Floats = np.atleast_2d(fit.beta) * fit.basis.predictor_deviations
-    return effects
-
-
-def _names(model: Any, problem: PenalizedProblem) -> list[str]:
+def _names(problem: PenalizedProblem) -> list[str]:
     engine = problem.space.all_columns
     columns = engine.names[engine.n_sensitive :]
     classes = problem.settings.classes
@@ -101,7 +86,7 @@ def _names(model: Any, problem: PenalizedProblem) -> list[str]:
     return [f"{name} → {label}" for label in classes for name in columns]
 
 
-def _errors(model: Any, problem: PenalizedProblem, solution: Solution) -> Floats:
+def _errors(problem: PenalizedProblem, solution: Solution) -> Floats:
     """Return standard errors of the coefficients of X, of shape (K, p); NaN without any."""
     beta = np.atleast_2d(solution.fit.beta)
     if solution.each:  # their bounds have no influence functions

@@ -210,7 +210,7 @@ class LevelCounts:
         require_annotated(self.roles)
         require_annotated(self)
         self.roles.require_sound()
-        if self.levels.keys() != set(LevelCounter(self.roles).levels):
+        if self.levels.keys() != {*self.roles.with_levels}:
             raise ValueError("levels of LevelCounts are not of the columns that have levels.")
         for name, counts in (
             *self.levels.items(),
@@ -224,48 +224,21 @@ class LevelCounts:
                 raise ValueError(f"{name!r} has a level of negative weight.")
 
 
-@dataclass(frozen=True)
-class LevelCounter:
-    """Counts the levels of a batch; a pure function that travels."""
-
-    roles: Roles  # which columns are what
-    labels: bool = False  # whether to look at the response, too
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """Columns with levels."""
-        return tuple(name for name in self.roles.names if self.roles.kinds[name] != "number")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns it reads; none if all are numbers."""
-        columns = (*self.levels, *(self.roles.response if self.labels else ()))
-        weight = self.roles.weight
-        return columns if not columns or weight is None else (*columns, weight)
-
-    def nothing(self) -> LevelCounts:
-        """Return the counts of no rows."""
-        return LevelCounts(
-            self.roles, {name: {} for name in self.levels}, {} if self.labels else None
-        )
-
-    def __call__(self, batch: Batch) -> LevelCounts:
-        """Count the levels of the rows of positive weight."""
-        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
-        keep, weight = kept_rows(frame, self.roles.weight)
-        levels = {}
-        if self.levels:
-            table = as_table(frame.select(self.levels).to_native())
-            for k, name in enumerate(self.levels):
-                levels[name] = _few(_counted(name, table.column(k), keep, weight), name)
-        labels = None
-        if self.labels:
-            values, codes = np.unique(
-                labels_of(frame, self.roles.response[0], keep), return_inverse=True
-            )
-            counts = np.bincount(codes.ravel(), weights=weight, minlength=len(values))
-            labels = _few(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-        return LevelCounts(self.roles, levels, labels)
+def count_batch(roles: Roles, labels: bool, batch: Batch) -> LevelCounts:
+    """Count the levels, and perhaps the labels, of the rows of positive weight."""
+    frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+    keep, weight = kept_rows(frame, roles.weight)
+    levels = {}
+    if roles.with_levels:
+        table = as_table(frame.select(roles.with_levels).to_native())
+        for k, name in enumerate(roles.with_levels):
+            levels[name] = _few(_counted(name, table.column(k), keep, weight), name)
+    if not labels:
+        return LevelCounts(roles, levels)
+    values, codes = np.unique(labels_of(frame, roles.response[0], keep), return_inverse=True)
+    counts = np.bincount(codes.ravel(), weights=weight, minlength=len(values))
+    by_label = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    return LevelCounts(roles, levels, _few(by_label))
 
 
 def _counted(name: str, column: Any, keep: Any, weight: Any) -> dict[Any, float]:

@@ -60,6 +60,11 @@ class Roles:
     crossed: tuple[tuple[int, ...], ...] = ()
 
     @property
+    def with_levels(self) -> tuple[str, ...]:
+        """Columns of S and X that are not numbers."""
+        return tuple(name for name in self.names if self.kinds[name] != "number")
+
+    @property
     def extras(self) -> tuple[str, ...]:
         """Weight, offset and exposure, if there are any."""
         every = (self.weight, self.offset, self.exposure)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from fairridge.sources.batch import Batch
-from fairridge.sources.level_counts import LevelCounter, LevelCounts
+from fairridge.sources.level_counts import LevelCounts, count_batch
 from fairridge.sources.predictions import PredictedRows
 from fairridge.sources.roles import Roles
 
@@ -106,10 +107,15 @@ class RowSource(ABC):
 
     def count_levels(self, *, labels: bool = False) -> LevelCounts:
         """Count the levels of columns that are not numbers, and the labels of the response."""
-        self.roles.require_training()
-        counter = LevelCounter(self.roles, labels)
-        counts = self.map_batches(counter, counter.columns) if counter.columns else None
-        return counter.nothing() if counts is None else counts
+        roles = self.roles
+        roles.require_training()
+        columns = (*roles.with_levels, *(roles.response if labels else ()))
+        counts = None
+        if columns:
+            read = columns if roles.weight is None else (*columns, roles.weight)
+            counts = self.map_batches(partial(count_batch, roles, labels), read)
+        nothing: dict[str, dict[Any, float]] = {name: {} for name in roles.with_levels}
+        return counts or LevelCounts(roles, nothing, {} if labels else None)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(
