@@ -26,11 +26,9 @@ def is_number(value: Any) -> bool:
 
 
 def conforms(value: Any, hint: Any, facts: Any = None) -> bool:
-    """Whether a value is what a type hint says; numbers and arrays must be finite.
-
-    Functions in ``Annotated[hint, …]``, and the method `conforms` of a hint of another kind,
-    are asked about the value and about facts that it has to fit.
-    """
+    """Whether a value is what a type hint says; numbers and arrays must be finite."""
+    # Functions in ``Annotated[hint, …]``, and the method `conforms` of a hint of another kind,
+    # are asked about the value and about facts that it has to fit.
     origin, inside = get_origin(hint), get_args(hint)
     if origin is Annotated:
         kind, *checks = inside

@@ -78,12 +78,11 @@ class FilledColumn:
 
 @dataclass(frozen=True)
 class CategoricalColumn:
-    """A categorical: one 0/1 column per level but the base.
+    """A categorical: one 0/1 column per level but the base."""
 
-    The base is the first level that has rows, or another one that has, so that
-    declared but empty levels never make the columns collinear; an empty level has a
-    column of zeros and hence the coefficient 0.
-    """
+    # The base is the first level that has rows, or another one that has, so that
+    # declared but empty levels never make the columns collinear; an empty level has a
+    # column of zeros and hence the coefficient 0.
 
     name: str  # the input column
     levels: tuple[Any, ...]  # in order (tuple)
@@ -106,21 +105,8 @@ class CategoricalColumn:
         missing: float | None = None,
         base: Base = None,
     ) -> CategoricalColumn:
-        """Choose the base, and merge rare levels.
-
-        Parameters
-        ----------
-        name : str
-            The input column.
-        weights : dict
-            Weight of each level, in order; some level has rows.
-        min_frequency : int, float or None
-            Levels of less weight are merged, or, below 1, of a smaller share.
-        missing : float or None
-            Weight of missing values, which are a level; None if they are not.
-        base : None, "most-frequent" or mapping of str to level
-            The base: by default, and in columns that are not named, the first level.
-        """
+        """Choose the base, and merge rare levels."""
+        # `missing` is the weight of missing values if they are a level.
         if missing:
             weights = weights | {MISSING: weights.get(MISSING, 0.0) + missing}
         total = sum(weights.values())
@@ -240,17 +226,7 @@ ColumnEncoding = NumericColumn | FilledColumn | CategoricalColumn
 def encoded_piece(
     encoding: ColumnEncoding, column: NDArray[Any] | Levels, unknown: Unknown
 ) -> Piece:
-    """Encode one column of new rows.
-
-    Parameters
-    ----------
-    encoding : ColumnEncoding
-        What was learned of the column.
-    column : ndarray or Levels
-        Its values.
-    unknown : {"error", "base", "mean"}
-        What an unseen level does.
-    """
+    """Encode one column of new rows."""
     if isinstance(encoding, CategoricalColumn):
         if not isinstance(column, Levels):
             raise ValueError(
@@ -329,10 +305,8 @@ class Encoding:
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
-        """Positions of the encoded columns that each input column, or intersection, has become.
-
-        Those of an intersection tell all of its groups apart.
-        """
+        """Positions of the encoded columns that each input column, or intersection, has become."""
+        # Those of an intersection tell all of its groups apart.
         own = self._own_places
         found = {column.name: places for column, places in zip(self.columns, own, strict=True)}
         first = sum(map(len, own))
@@ -352,20 +326,12 @@ class Encoding:
     def with_intersections(
         self, crossed: Sequence[tuple[int, ...]], columns: Floats | None = None
     ) -> Encoding:
-        """Add the columns that intersections of input columns need beside those of each.
-
-        With treatment contrasts the groups of ``("sex", "race")`` are told apart by the columns
-        of sex, those of race, and their products; of three columns, by products of any two
-        and of all three.
-
-        Parameters
-        ----------
-        crossed : sequence of tuple of int
-            Positions of the input columns of each intersection.
-        columns : ndarray of shape (n, k) or None
-            The encoded columns of training rows: products that are zero in all of them, as
-            nobody is in that group, are left out.
-        """
+        """Add the columns that intersections of input columns need beside those of each."""
+        # With treatment contrasts the groups of ``("sex", "race")`` are told apart by the columns
+        # of sex, those of race, and their products; of three columns, by products of any two
+        # and of all three.
+        # Products that are zero in all training rows, `columns`, are left out: nobody is in that
+        # group.
         own = self._own_places
         found: dict[tuple[int, ...], None] = {}
         for one in crossed:
@@ -435,15 +401,7 @@ class Encoding:
 
 
 def unique_names(names: Sequence[str], first: Sequence[bool]) -> tuple[str, ...]:
-    """Make names differ: one that is taken gets ``_2``, ``_3``, … at its end.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names, in order.
-    first : sequence of bool
-        Which of them choose before the others, such as names that users gave.
-    """
+    """Make names differ by ``_2``, ``_3``, … at their ends; those that are `first` choose first."""
     taken = set(names)
     used: set[str] = set()
     unique = list(names)
@@ -464,24 +422,7 @@ def encode_columns(
     missing: Missing = "error",
     base: Base = None,
 ) -> Encoding:
-    """Learn names, levels and base levels from a table without zero-weight rows.
-
-    Parameters
-    ----------
-    table : Table
-        The columns.
-    positions : sequence of int
-        Which of them.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows.
-    min_frequency : int, float or None
-        See `CategoricalColumn.learn`.
-    missing : {"error", "level"}
-        Whether a missing value is a level, and a missing number its mean beside
-        a column that marks them.
-    base : None, "most-frequent" or mapping of str to level
-        See `CategoricalColumn.learn`.
-    """
+    """Learn names, levels and base levels from a table without zero-weight rows."""
     if table.is_numeric_array and missing == "error":
         return Encoding(tuple(map(NumericColumn, map(table.label, positions))))
     options = min_frequency, missing, base
@@ -489,15 +430,7 @@ def encode_columns(
 
 
 def dense_columns(pieces: Sequence[Piece], names: Sequence[str]) -> Floats:
-    """Write encoded columns out as one matrix of finite numbers.
-
-    Parameters
-    ----------
-    pieces : sequence of Slab or Indicators
-        The encoded columns.
-    names : sequence of str
-        Their names, for messages.
-    """
+    """Write encoded columns out as one matrix of finite numbers."""
     matrix = np.hstack(
         [
             piece.values.astype(np.float64) if isinstance(piece, Slab) else piece.dense()

@@ -93,11 +93,9 @@ class Design:
 
     @property
     def input_order(self) -> Integers:
-        """Positions of the encoded columns in the order of the input columns.
-
-        Levels of a categorical stand where their column stood. S comes first if
-        it was separate; mapped features keep the order S, X.
-        """
+        """Positions of the encoded columns in the order of the input columns."""
+        # Levels of a categorical stand where their column stood. S comes first if
+        # it was separate; mapped features keep the order S, X.
         if self.separate or self.is_mapped:
             return np.arange(len(self.encoded_names))
         places = [
@@ -121,13 +119,7 @@ class Design:
         return reordered
 
     def control_columns(self, controls: Any) -> tuple[int, ...]:
-        """Return positions, among encoded predictors, of columns of X that are controls.
-
-        Parameters
-        ----------
-        controls : str, int or sequence of these
-            Columns of X, by name or position; the levels of a categorical are one control.
-        """
+        """Return positions, among encoded predictors, of columns of X that are controls."""
         if isinstance(self.predictors, MappedEncoding):
             raise ValueError(
                 "controls are columns of X, and predictor_map makes features of all of them; "
@@ -221,19 +213,8 @@ class Design:
         estimator_name: str,
         groups: bool = False,
     ) -> Pieces:
-        """Encode new rows: the pieces of S and of X.
-
-        Parameters
-        ----------
-        X, S : Table
-            New rows; S only if it was separate at fit.
-        unknown : {"error", "base", "mean"}
-            What an unseen level does; see `for_sensitive` for S.
-        estimator_name : str
-            Name of the estimator, for messages.
-        groups : bool
-            Whether S must name groups, so that an unseen level cannot be an average.
-        """
+        """Encode new rows: the pieces of S and of X."""
+        # `groups` says whether S must name groups, so that an unseen level cannot be an average.
         names, n_columns, places = self._expected(X)
         known = names is not None and not self.separate
         needed = [names[k] for k in self.positions_sensitive] if known else []
@@ -273,10 +254,8 @@ class Design:
         return S, located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
 
     def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
-        """Return names and number of columns that X must have, and where predictors are there.
-
-        A design without S does not care whether a frame still has the columns of S.
-        """
+        """Return names and number of columns that X must have, and where predictors are there."""
+        # A design without S does not care whether a frame still has the columns of S.
         if self.positions_sensitive or self.names is None or X.names is None:
             return self.names, self.n_columns, self.positions_predictors
         predictors = tuple(self.names[k] for k in self.positions_predictors)
@@ -291,18 +270,7 @@ def most_levels(n_rows: int | None, maximum: int = MAX_LEVELS) -> int:
 
 
 def require_few_levels(design: Design, n_rows: int | None, maximum: Any = MAX_LEVELS) -> None:
-    """Raise, naming the column, if levels are too many to be categories.
-
-    Parameters
-    ----------
-    design : Design
-        The columns, before feature maps.
-    n_rows : int or None
-        Rows that they were learned from; None if they were not counted.
-    maximum : int or None
-        The most levels with rows that a column may have; at most half as many
-        as rows are allowed beyond ten. None allows any number.
-    """
+    """Raise, naming a column, if levels are too many for categories; None allows any number."""
     if maximum is None:
         return
     most = most_levels(n_rows, check_count("max_levels", maximum))
@@ -390,11 +358,9 @@ def locate_sensitive(
 def sensitive_positions(
     sensitive: Any, names: tuple[str, ...] | None, n_columns: int
 ) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Return the positions of sensitive columns in X, and intersections as positions among them.
-
-    A tuple among the columns, as in ``["sex", ("sex", "race")]``, is an intersection; its
-    columns are sensitive whether they are named beside it or not.
-    """
+    """Return the positions of sensitive columns in X, and intersections as positions among them."""
+    # A tuple among the columns, as in ``["sex", ("sex", "race")]``, is an intersection; its
+    # columns are sensitive whether they are named beside it or not.
     listed = isinstance(sensitive, list | tuple)
     tuples = [item for item in sensitive if isinstance(item, tuple)] if listed else []
     if not tuples:
@@ -420,28 +386,7 @@ def learn_design(
     missing: Missing = "error",
     base: Base = None,
 ) -> Design:
-    """Split and encode the columns of a training table.
-
-    Parameters
-    ----------
-    X : Table
-        The input, without rows of zero weight.
-    S : Table or None
-        `sensitive_features`, if given.
-    sensitive : str, int or sequence of these and of tuples of these, or None
-        Columns of X that are sensitive, and intersections of them. Exactly one of this and S is
-        given.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows.
-    min_frequency : int, float or None
-        Count or share below which levels of a predictor are merged.
-    max_levels : int or None
-        See `require_few_levels`.
-    missing : {"error", "level"}
-        See `encode_columns`.
-    base : None, "most-frequent" or mapping of str to level
-        Base levels; the most frequent one is that of predictors only.
-    """
+    """Split and encode the columns of a training table; either S or `sensitive` is given."""
     source, chosen, rest, crossed = locate_sensitive(X, S, sensitive)
     attributes = encode_columns(source, chosen, weight, None, missing, base_of_sensitive(base))
     if crossed:
@@ -552,19 +497,7 @@ def column_profiles(
     sample: NumberSample | None,
     n_rows: int,
 ) -> tuple[ColumnProfile, ...]:
-    """Describe columns of S, then of X; numbers without a sample are left out.
-
-    Parameters
-    ----------
-    columns : sequence of ColumnEncoding
-        The columns.
-    shares : sequence of ndarray
-        Shares of the levels of each categorical column, in the order of its levels.
-    sample : NumberSample or None
-        Some rows of the numeric columns.
-    n_rows : int
-        Rows whose levels were counted.
-    """
+    """Describe columns of S, then of X; numbers without a sample are left out."""
     known, profiles, k = iter(shares), [], 0
     numbers = [] if sample is None else _of_numbers(sample)
     for column in columns:

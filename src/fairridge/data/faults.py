@@ -14,17 +14,7 @@ Fault = tuple[Booleans, str]
 
 
 def column_faults(encoding: ColumnEncoding, column: Column, unknown: Unknown) -> list[Fault]:
-    """Find the rows whose value in a column `predict` refuses.
-
-    Parameters
-    ----------
-    encoding : ColumnEncoding
-        What was learned of the column.
-    column : ndarray or Levels
-        Its values in new rows, of the kind they had at fit.
-    unknown : {"error", "base", "mean"}
-        What an unseen level does in this column.
-    """
+    """Find the rows whose value in a column `predict` refuses."""
     name = encoding.name
     if isinstance(encoding, CategoricalColumn) and isinstance(column, Levels):
         codes = encoding.codes(column)

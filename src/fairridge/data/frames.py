@@ -17,17 +17,8 @@ def columns_of(records: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def make_frame(columns: dict[str, Any], backend: Any = None, index: Any = None) -> Any:
-    """Build a native frame.
-
-    Parameters
-    ----------
-    columns : dict of str to sequence
-        The columns, in order.
-    backend : narwhals Implementation or str, optional
-        The library; by default the first installed of pandas, polars and pyarrow.
-    index : pandas Index, optional
-        Labels of the rows, if the frame is one of pandas that is read beside others.
-    """
+    """Build a native frame."""
+    # `index` labels the rows of a pandas frame that is read beside others.
     chosen: Any = backend or next(
         (name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None
     )

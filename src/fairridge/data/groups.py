@@ -24,10 +24,8 @@ MAX_CATEGORIES = 20
 
 
 def attribute_values(pieces: Sequence[Piece]) -> Floats:
-    """Return one column per attribute: its numbers, or the codes of its levels.
-
-    Numbers that are missing in some rows have a second one, which marks them.
-    """
+    """Return one column per attribute: its numbers, or the codes of its levels."""
+    # Numbers that are missing in some rows have a second one, which marks them.
     columns = [
         piece.codes[:, None] if isinstance(piece, Indicators) else piece.values for piece in pieces
     ]
@@ -35,17 +33,7 @@ def attribute_values(pieces: Sequence[Piece]) -> Floats:
 
 
 def require_discrete(values: Floats, pieces: Sequence[Piece], names: Sequence[str]) -> None:
-    """Raise if an attribute is a number that is missing, or that has many values.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, k)
-        From `attribute_values`.
-    pieces : sequence of Slab or Indicators
-        The encoded attributes.
-    names : sequence of str
-        Their encoded names.
-    """
+    """Raise if an attribute is a number that is missing, or that has many values."""
     column = start = 0
     for piece in pieces:
         coded = isinstance(piece, Indicators)
@@ -80,16 +68,9 @@ class Groups:
     encoding: Encoding  # how the attributes are encoded, for labels of new combinations
 
     def codes(self, values: Floats, unknown: Unknown = "error") -> Integers:
-        """Return which of the training groups each new row is in.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n, k)
-            From `attribute_values`.
-        unknown : {"error", "base"}
-            What a row of a new group does: raise, or count to the first group,
-            that of the base levels if it is there.
-        """
+        """Return which of the training groups each new row is in."""
+        # With unknown="base" a row of a new group counts to the first, that of the base levels if
+        # it is there.
         distinct, inverse = np.unique(values, axis=0, return_inverse=True)
         known = {tuple(key): code for code, key in enumerate(self.keys)}
         codes = np.array([known.get(tuple(key), -1) for key in distinct], dtype=np.intp)
@@ -106,15 +87,7 @@ class Groups:
 
 
 def learn_groups(values: Floats, encoding: Encoding) -> Groups:
-    """Learn the groups of the training rows.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, k)
-        From `attribute_values`.
-    encoding : Encoding
-        How the attributes are encoded.
-    """
+    """Learn the groups of the training rows."""
     keys = np.unique(values, axis=0)
     return Groups(keys, tuple(_label(encoding, key) for key in keys), encoding)
 

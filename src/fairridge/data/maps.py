@@ -23,12 +23,11 @@ from fairridge.data.table import Table
 
 @dataclass(frozen=True)
 class MappedEncoding:
-    """Encoded columns, and what a fitted transformer makes of some of them.
+    """Encoded columns, and what a fitted transformer makes of some of them."""
 
-    It offers what an `Encoding` offers. The transformer sees the columns of numbers; levels, which
-    are 0/1 columns, follow its features as they are. A `ColumnTransformer` says itself which
-    columns it maps, so that it sees all of them.
-    """
+    # It offers what an `Encoding` offers. The transformer sees the columns of numbers; levels,
+    # which are 0/1 columns, follow its features as they are. A `ColumnTransformer` says itself
+    # which columns it maps, so that it sees all of them.
 
     inner: Encoding  # how the columns become numbers
     transformer: Any  # A fitted scikit-learn transformer
@@ -67,22 +66,7 @@ def learn_map(
     transformer: Any,
     argument: str,
 ) -> MappedEncoding:
-    """Fit a transformer to encoded columns.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        How the columns became numbers.
-    pieces : sequence of Slab or Indicators
-        The encoded columns.
-    weight : ndarray of shape (n,) or None
-        Weights; they count in `dropped` only, transformers do not see them.
-    transformer : object
-        Any scikit-learn transformer; it is cloned, and sees numbers only unless it is a
-        `ColumnTransformer`.
-    argument : {"predictor_map", "sensitive_map"}
-        The parameter it came from.
-    """
+    """Fit a transformer to encoded columns."""
     if isinstance(transformer, type) or not hasattr(transformer, "transform"):
         raise TypeError(
             f"{argument}={transformer!r} is not a transformer; pass a scikit-learn transformer "
@@ -110,10 +94,8 @@ def learn_map(
 def _mapped(
     encoding: Encoding, columns: Floats, transformer: Any, argument: str
 ) -> tuple[int, ...]:
-    """Return which encoded columns are mapped: numbers, unless the transformer chooses itself.
-
-    Levels and numbers of two values have nothing that could be bent.
-    """
+    """Return which encoded columns are mapped: numbers, unless the transformer chooses itself."""
+    # Levels and numbers of two values have nothing that could be bent.
     everything = tuple(range(columns.shape[1]))
     if isinstance(transformer, ColumnTransformer):
         return everything

@@ -25,15 +25,7 @@ class Offsets:
 
 
 def joined_offsets(link: str, offset: Any, exposure: Any) -> Any:
-    """Return what is added to η: the offset alone, or `Offsets` if there is an exposure.
-
-    Parameters
-    ----------
-    link : str
-        Link of the model; only with the log link does an exposure have a meaning.
-    offset, exposure : array-like or None
-        As in `fit`.
-    """
+    """Return what is added to η: the offset alone, or `Offsets` if there is an exposure."""
     if exposure is None:
         return offset
     require_log_link(link)
@@ -63,17 +55,8 @@ def offset_names(offset: Any) -> tuple[str, ...]:
 
 
 def require_offsets(known: tuple[str, ...], offset: Any, estimator_name: str) -> None:
-    """Raise if a model was fitted with an offset or an exposure, and none is given.
-
-    Parameters
-    ----------
-    known : tuple of str
-        Which of the two there were at fit.
-    offset : array-like, Offsets or None
-        What there is now; one may stand for the other, as their sum counts.
-    estimator_name : str
-        For the message.
-    """
+    """Raise if a model was fitted with an offset or an exposure, and none is given."""
+    # One may stand for the other, as their sum counts.
     given = offset_names(offset)
     if len(given) < len(known):
         missing = next((name for name in known if name not in given), known[-1])
@@ -94,10 +77,8 @@ def read_offset(offset: Any, n_rows: int, rows: Any = slice(None)) -> Floats | N
 
 
 def exposure_of(link: str, offset: Floats | None) -> Floats | None:
-    """Return e = e^offset, by which means over e are rates; None for other links than log.
-
-    Under other links the offset is a part of the score of a row.
-    """
+    """Return e = e^offset, by which means over e are rates; None for other links than log."""
+    # Under other links the offset is a part of the score of a row.
     return None if offset is None or link != "log" else np.exp(offset)
 
 

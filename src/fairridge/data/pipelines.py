@@ -41,10 +41,8 @@ def bound_parameter(model: Any) -> str | None:
 
 
 def at_bound(model: Any, r: float) -> Any:
-    """Return an unfitted copy with this bound; a model without one stays as it is.
-
-    Of a model with a bound per attribute this is the largest, and the others are in proportion.
-    """
+    """Return an unfitted copy with this bound; a model without one stays as it is."""
+    # Of a model with a bound per attribute this is the largest, and the others are in proportion.
     copy, name = clone(model), bound_parameter(model)
     if name is None:
         return copy
@@ -68,10 +66,8 @@ def takes_sensitive(model: Any) -> bool:
 
 
 def predicted(model: Any, X: Any, S: Any = None, offset: Any = None) -> Floats:
-    """Return predicted numbers of shape (n,), or probabilities of shape (n, K).
-
-    A classifier without probabilities is certain of what it predicts.
-    """
+    """Return predicted numbers of shape (n,), or probabilities of shape (n, K)."""
+    # A classifier without probabilities is certain of what it predicts.
     given = {"sensitive_features": S} if S is not None and takes_sensitive(model) else {}
     if offset is not None:
         given["offset"] = offset

@@ -106,11 +106,9 @@ Piece = Slab | Indicators | SparseSlab
 
 
 def sparse_pieces(values: sparse.csr_array) -> tuple[Piece, ...]:
-    """Read columns that are zero in most rows as sparse, and the others as dense.
-
-    Dense columns can be shifted by a typical value, so that a mean far from
-    zero costs no digits; sparse ones are near zero by their nature.
-    """
+    """Read columns that are zero in most rows as sparse, and the others as dense."""
+    # Dense columns can be shifted by a typical value, so that a mean far from
+    # zero costs no digits; sparse ones are near zero by their nature.
     n, k = values.shape
     # In more than half of the rows, numbers with their places take more memory than all.
     dense = 2 * np.bincount(values.indices, minlength=k) > n
@@ -124,11 +122,9 @@ def sparse_pieces(values: sparse.csr_array) -> tuple[Piece, ...]:
 
 
 def merged_slabs(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Read neighboring numeric columns as one slab if they lie evenly in memory.
-
-    pandas keeps columns of one type in one block, and one slab of k columns is
-    read several times faster than k slabs of one.
-    """
+    """Read neighboring numeric columns as one slab if they lie evenly in memory."""
+    # pandas keeps columns of one type in one block, and one slab of k columns is
+    # read several times faster than k slabs of one.
     merged: list[Piece] = []
     run: list[Slab] = []
     for piece in pieces:
@@ -185,10 +181,8 @@ def typical_places(n_rows: int, heaviest: int | None = None) -> Integers:
 
 
 def with_codes(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Read neighboring 0/1 columns that exclude each other as codes of one categorical.
-
-    Who encodes categoricals first passes such columns, of which counts take less time than sums.
-    """
+    """Read neighboring 0/1 columns that exclude each other as codes of one categorical."""
+    # Who encodes categoricals first passes such columns, of which counts take less time than sums.
     read: list[Piece] = []
     for piece in pieces:
         members = _members(piece.values) if isinstance(piece, Slab) else {}

@@ -94,10 +94,8 @@ class Table:
 
     @cached_property
     def _numbers(self) -> NDArray[Any] | None:
-        """A small pandas frame of one type of numbers as an array; None for others.
-
-        To take such a frame apart takes longer than to fit it.
-        """
+        """A small pandas frame of one type of numbers as an array; None for others."""
+        # To take such a frame apart takes longer than to fit it.
         native = self.source.to_native()
         small = self.shape[0] * self.shape[1] <= SMALL_FRAME_NUMBERS
         if not small or not nw.dependencies.is_pandas_dataframe(native):
@@ -133,20 +131,8 @@ class Table:
 def as_table(
     data: Any, *, argument: str = "X", devices: bool = False, sparse: bool = False
 ) -> Table:
-    """Read a frame, a series or an array-like.
-
-    Parameters
-    ----------
-    data : pandas, polars or pyarrow frame or series, or array-like of shape (n, k) or (n,)
-        Read without a copy if that is possible. One-dimensional
-        sensitive features are one column.
-    argument : str
-        What the caller calls it, for messages.
-    devices : bool
-        Whether the caller computes on arrays of other libraries where they are.
-    sparse : bool
-        Whether the caller computes on sparse matrices without writing them out.
-    """
+    """Read a frame, a series or an array-like, without a copy if that is possible."""
+    # `devices` and `sparse` say what else the caller computes on as it is.
     if isinstance(data, Table):
         return data
     names: tuple[str, ...] | None = None
@@ -169,12 +155,10 @@ def as_table(
 
 
 def in_place(array: Any) -> bool:
-    """Whether rows in this array are summed where they are, by the library it belongs to.
-
-    Arrays on a GPU are. Arrays in main memory of another library than NumPy
-    follow scikit-learn: they are if `array_api_dispatch` is on, and otherwise
-    become NumPy arrays.
-    """
+    """Whether rows in this array are summed where they are, by the library it belongs to."""
+    # Arrays on a GPU are. Arrays in main memory of another library than NumPy
+    # follow scikit-learn: they are if `array_api_dispatch` is on, and otherwise
+    # become NumPy arrays.
     if isinstance(array, np.ndarray | np.generic | list | tuple | int | float | None):
         return False
     library = compat()
@@ -197,11 +181,9 @@ def _in_place(data: Any, argument: str, devices: bool) -> Any:
 
 
 def as_native(data: Any) -> Any:
-    """Turn frames that narwhals does not read into ones that it reads; the rest stays as it is.
-
-    A pyarrow RecordBatch becomes a Table, an Array a ChunkedArray, and sparse columns of pandas
-    become dense. Masked entries of a NumPy array are missing.
-    """
+    """Turn frames that narwhals does not read into ones that it reads; the rest stays as it is."""
+    # A pyarrow RecordBatch becomes a Table, an Array a ChunkedArray, and sparse columns of pandas
+    # become dense. Masked entries of a NumPy array are missing.
     if isinstance(data, np.ma.MaskedArray):
         return _unmasked(data)
     arrow, pandas = nw.dependencies.get_pyarrow(), nw.dependencies.get_pandas()
@@ -408,10 +390,8 @@ def is_sparse(data: Any) -> bool:
 
 
 def _as_csr(data: Any) -> csr_array:
-    """Return a sparse matrix by rows, in float64, without a copy of what has that form.
-
-    Entries given twice are added up, as SciPy reads them.
-    """
+    """Return a sparse matrix by rows, in float64, without a copy of what has that form."""
+    # Entries given twice are added up, as SciPy reads them.
     if data.ndim != 2:
         raise ValueError(f"Expected 2D array, got {data.ndim}D sparse array instead for X.")
     if data.dtype.kind not in "biuf":
@@ -485,10 +465,8 @@ def located(
     estimator_name: str,
     sensitive: Sequence[str] = (),
 ) -> list[int]:
-    """Return the position of each column of the fit in a new table: by name if both have names.
-
-    `sensitive` are the columns of X, by name, that only a model with S needs to predict.
-    """
+    """Return the position of each column of the fit in a new table: by name if both have names."""
+    # `sensitive` are the columns of X, by name, that only a model with S needs to predict.
     if names is not None and table.names is not None:
         places = {name: k for k, name in enumerate(table.names)}
         if set(places) != set(names):
@@ -542,10 +520,8 @@ def _other_columns(
 
 
 def warn_of_order(**inputs: Any) -> None:
-    """Warn of pandas indexes with the same labels in another order; rows go by position.
-
-    `inputs` are what is read together, by the name of the argument.
-    """
+    """Warn of pandas indexes with the same labels in another order; rows go by position."""
+    # `inputs` are what is read together, by the name of the argument.
     found = [(name, index_of(data)) for name, data in inputs.items() if data is not None]
     (first, index), *others = [pair for pair in found if pair[1] is not None] or [("", None)]
     names = [name for name, other in others if _reordered(index, other)]

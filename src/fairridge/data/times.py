@@ -13,10 +13,8 @@ from fairridge.data.table import as_native, values_of
 
 
 def time_and_event(values: Any) -> dict[str, NDArray[Any]] | None:
-    """Return the columns "time" and "event", found by name, or the event by being boolean.
-
-    An array of shape (n, 2) has them in this order. None if there are no such columns.
-    """
+    """Return the columns "time" and "event", found by name, or the event by being boolean."""
+    # An array of shape (n, 2) has them in this order. None if there are no such columns.
     frame = nw.from_native(as_native(values), eager_only=True, pass_through=True)
     columns: dict[str, NDArray[Any]] = {}
     if isinstance(frame, nw.DataFrame):

@@ -33,21 +33,12 @@ FOLD_TOLERANCE = 1e-6
 
 
 def with_chosen_penalty(model: Any, training: Training) -> Any:
-    """Return the model with a number for λ₂; itself if it has one.
-
-    λ₂ is chosen from 25 values, 10⁻⁴ to 10² times the mean of the nonzero
-    eigenvalues of UᵀU, for the smallest squared error or deviance of rows left
-    out: each row once, in closed form, for least squares with a quadratic
-    penalty on α; in five folds otherwise, for every second of these values. Of
-    equal ones the largest is taken.
-
-    Parameters
-    ----------
-    model : FairRidge
-        With its bound, at which λ₂ is chosen.
-    training : Training
-        The rows.
-    """
+    """Return the model with a number for λ₂; itself if it has one."""
+    # λ₂ is chosen from 25 values, 10⁻⁴ to 10² times the mean of the nonzero
+    # eigenvalues of UᵀU, for the smallest squared error or deviance of rows left
+    # out: each row once, in closed form, for least squares with a quadratic
+    # penalty on α; in five folds otherwise, for every second of these values. Of
+    # equal ones the largest is taken.
     if not model._traits.chooses_penalty:
         return model
     _check(model, training)
@@ -65,11 +56,9 @@ def with_chosen_penalty(model: Any, training: Training) -> Any:
 
 @contextmanager
 def quiet_fits() -> Iterator[None]:
-    """Fit to parts of the rows: many small matrices, without a warning for each of them.
-
-    A level that a training set lacks is not a defect of the data, and the
-    status shows whether the bound is met.
-    """
+    """Fit to parts of the rows: many small matrices, without a warning for each of them."""
+    # A level that a training set lacks is not a defect of the data, and the
+    # status shows whether the bound is met.
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", BoundWarning)

@@ -31,17 +31,7 @@ from fairridge.estimators._responses import Response
 def read_device(
     model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> tuple[Design, DeviceEngine, Response]:
-    """Learn the columns of rows on a device, and put an engine over them.
-
-    Parameters
-    ----------
-    model : FairModel
-        The model.
-    X : array of shape (n, k)
-        Where it is, all sums are computed.
-    y, sensitive_features, sample_weight, offset
-        As in `fit`, or `Offsets`; NumPy arrays are copied to the device of X.
-    """
+    """Learn the columns of rows on a device, and put an engine over them."""
     name, kind = type(model).__name__, model._response_kind
     if not model._sums_on_devices:
         raise ValueError(

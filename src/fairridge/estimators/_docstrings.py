@@ -18,15 +18,7 @@ FIRST = ("unfairness", "sensitive")
 
 
 def inherit_parameters(cls: type, base: type) -> None:
-    """Add the parameters of a base class to the docstring of a class.
-
-    Parameters
-    ----------
-    cls : type
-        The class; entries of its own take the place of those that it inherits.
-    base : type
-        The next class that describes parameters.
-    """
+    """Add the parameters of a base class to the docstring of a class."""
     if not cls.__doc__ or not base.__doc__ or cls.__doc__ is base.__doc__:
         return  # without docstrings (python -OO)
     before, declared, after = _divided(cls.__doc__)

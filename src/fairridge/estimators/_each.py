@@ -32,15 +32,7 @@ def check_each(bounds: Mapping[Any, Any], definition: Definition) -> None:
 
 
 def require_one_bound(model: Any, use: str) -> None:
-    """Raise if a model has a bound per attribute.
-
-    Parameters
-    ----------
-    model : estimator
-        With a parameter `unfairness`.
-    use : str
-        What needs one bound for all of S.
-    """
+    """Raise if a model has a bound per attribute."""
     if isinstance(getattr(model, "unfairness", None), Mapping):
         raise ValueError(
             f"{use} needs one bound for all of S, and this model has one per attribute, "

@@ -15,25 +15,9 @@ NEGLIGIBLE_EFFECT = 1e-8
 
 
 def sign_flips(problem: PenalizedProblem, solution: Solution) -> dict[str, dict[str, float]]:
-    """Return coefficients whose signs differ from those without a bound, with standard errors.
-
-    A model that does not use S cannot subtract what S explains of a predictor. It
-    gives proxies weights that cancel each other, and these may have any sign.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    solution : Solution
-        The model at its bound.
-
-    Returns
-    -------
-    dict
-        By encoded column (``column → class`` for several classes): `coefficient` and
-        `standard_error` of this model, `free_coefficient` and `free_standard_error`
-        of the one without a bound; an error is NaN if there is none.
-    """
+    """Return coefficients whose signs differ from those without a bound, with standard errors."""
+    # A model that does not use S cannot subtract what S explains of a predictor. It
+    # gives proxies weights that cancel each other, and these may have any sign.
     fit = solution.fit
     if fit.lambda_ == 0.0:
         return {}

@@ -131,19 +131,7 @@ def inference(
 def inference_on(
     model: Any, training: Training, problem: PenalizedProblem, **options: Any
 ) -> Inference:
-    """Return standard errors of a fitted model that is set up on its rows.
-
-    Parameters
-    ----------
-    model : FairRidge
-        The fitted model.
-    training : Training
-        Its training data.
-    problem : PenalizedProblem
-        The model on them, for every λ.
-    **options
-        As in `inference_of`.
-    """
+    """Return standard errors of a fitted model that is set up on its rows."""
     title, facts = type(model).__name__, model._fitted
     reads = facts.reads
     return inference_of(
@@ -313,23 +301,7 @@ def bands(
     confidence: float,
     covariance: str,
 ) -> PathBands:
-    """Return confidence bands for the models of a path.
-
-    Parameters
-    ----------
-    model : FairRidge
-        The model whose path it is.
-    training : Training
-        The training data.
-    problem : PenalizedProblem
-        The model on them, for every λ.
-    path : FairnessPath
-        The path.
-    confidence : float
-        Confidence of each band.
-    covariance : {"HC0", "HC1", "HC3"}
-        Which estimator of the covariance.
-    """
+    """Return confidence bands for the models of a path."""
     if not hasattr(type(model), "inference"):
         raise ValueError(f"{type(model).__name__} has no standard errors, so it has no bands.")
     scheme = scheme_of(covariance, None, False, problem.engine.n_rows)

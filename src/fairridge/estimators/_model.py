@@ -56,11 +56,10 @@ class Traits:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model was fitted with, whatever `set_params` has changed since.
+    """What a model was fitted with, whatever `set_params` has changed since."""
 
-    `unknown` is not among these facts: it is about rows to predict, and takes effect
-    when it is set.
-    """
+    # `unknown` is not among these facts: it is about rows to predict, and takes effect
+    # when it is set.
 
     settings: Any  # the model with the parameters of the fit, unfitted
     traits: Traits  # what kind of model these make

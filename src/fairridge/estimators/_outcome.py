@@ -58,19 +58,8 @@ def check_columns(
     traits: Traits,
     ignored: frozenset[int] = frozenset(),
 ) -> None:
-    """Raise if features explain anything; warn of columns that add nothing, or of an odd offset.
-
-    Parameters
-    ----------
-    basis : FairBasis
-        S and U in small matrices.
-    training : Training
-        The rows, and how columns become features.
-    traits : Traits
-        Whether collinear predictors have one answer, and what to advise.
-    ignored : frozenset of int
-        Predictor columns that are constant or collinear without isolated rows.
-    """
+    """Raise if features explain anything; warn of columns that add nothing, or of an odd offset."""
+    # Columns that are `ignored` are constant or collinear without isolated rows.
     _check_ranks(basis, training.design, training.n_rows, advice=traits.advice)
     _warn_of_unlogged(training)
     parts = []
@@ -156,15 +145,7 @@ def warn_of_predictors(dependent: Iterable[int], X: Encoding | MappedEncoding) -
 
 
 def warn_of_bound(solution: Solution, remedy: str) -> None:
-    """Warn if a bound is not met, or is crossed several times.
-
-    Parameters
-    ----------
-    solution : Solution
-        A model for one bound.
-    remedy : str
-        What helps a search that did not converge.
-    """
+    """Warn if a bound is not met, or is crossed several times; `remedy` helps a failed search."""
     choice, r = solution.choice, solution.unfairness
     failed = {k: bound for k, bound in solution.each.items() if bound.status == "not-converged"}
     if failed:
@@ -241,12 +222,10 @@ MIN_LOG_EXPOSURE, MAX_YEARS = 0.5, 5.0
 
 
 def _warn_of_unlogged(training: Training) -> None:
-    """Warn of an offset that looks like an exposure whose logarithm was not taken.
-
-    Its values are all positive and differ, and they are too large or too near 0 for logarithms
-    of exposures above 1; or they could be years, and the responses are closer to multiples of
-    them than of their exponentials, by the deviance of the model with an intercept alone.
-    """
+    """Warn of an offset that looks like an exposure whose logarithm was not taken."""
+    # Its values are all positive and differ, and they are too large or too near 0 for logarithms
+    # of exposures above 1; or they could be years, and the responses are closer to multiples of
+    # them than of their exponentials, by the deviance of the model with an intercept alone.
     engine, family = training.engine, training.response.family
     if family.link != "log" or training.offsets != ("offset",) or not in_memory(engine):
         return
@@ -317,17 +296,7 @@ def refuse_decided(levels: tuple[SeparatedLevel, ...], design: Design) -> None:
 def warn_of_separation(
     solutions: list[Solution], predictors: tuple[str, ...], definition: Any
 ) -> None:
-    """Warn of columns that decide the response, with what helps.
-
-    Parameters
-    ----------
-    solutions : list of Solution
-        Models for some bounds.
-    predictors : tuple of str
-        Encoded names of X.
-    definition : object
-        What is bounded.
-    """
+    """Warn of columns that decide the response, with what helps."""
     sees_means = resolve_definition(definition).penalizes_means
     columns: dict[str, float] = {}
     for solution in solutions:
@@ -386,21 +355,7 @@ def store_columns(model: Any, training: Training) -> None:
 def store_solution(
     model: Any, training: Training, problem: Problem, solution: Solution, *, blind: bool = False
 ) -> None:
-    """Keep the coefficients, the fit, and how fair it is.
-
-    Parameters
-    ----------
-    model : estimator
-        Where to keep them.
-    training : Training
-        The training data.
-    problem : Problem
-        The model on them, for every bound.
-    solution : Solution
-        The model for one bound.
-    blind : bool
-        Whether it predicts from X alone.
-    """
+    """Keep the coefficients, the fit, and how fair it is."""
     store_columns(model, training)
     basis, fit = problem.basis, solution.fit
     model.alpha_, model.beta_, model.fair_intercept_ = fit.alpha, fit.beta, fit.intercept
@@ -479,10 +434,8 @@ def _moments(training: Training, problem: Problem) -> Moments | None:
 
 
 def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
-    """Describe the columns of S, then of X, without another pass over rows elsewhere.
-
-    Moments alone have no deciles, and rows on other devices are not read again.
-    """
+    """Describe the columns of S, then of X, without another pass over rows elsewhere."""
+    # Moments alone have no deciles, and rows on other devices are not read again.
     design, engine = training.design, training.engine
     columns = design.columns
     if len(columns) > MAX_KEPT_COLUMNS:  # too many to display
@@ -548,11 +501,9 @@ def kept_groups(model: Any) -> TrainingGroups:
 
 
 def _groupings(training: Training) -> list[Grouping] | None:
-    """Group the rows by none and each attribute, where that costs little; None elsewhere.
-
-    A least-squares fit needs no pass over the rows once they are summed, and passes over rows
-    in files or on devices are expensive. Cox models predict no totals.
-    """
+    """Group the rows by none and each attribute, where that costs little; None elsewhere."""
+    # A least-squares fit needs no pass over the rows once they are summed, and passes over rows
+    # in files or on devices are expensive. Cox models predict no totals.
     engine, family = training.engine, training.response.family
     if not in_memory(engine) or family.least_squares or family.reads == "times":
         return None
@@ -568,10 +519,8 @@ def _groupings(training: Training) -> list[Grouping] | None:
 def _store_linear_form(
     model: Any, training: Training, basis: FairBasis, fit: Fit, blind: bool
 ) -> None:
-    """Keep η = intercept_ + Z·coef_, Z the encoded columns in the order of the input.
-
-    Models that do not use S to predict have X in Z alone.
-    """
+    """Keep η = intercept_ + Z·coef_, Z the encoded columns in the order of the input."""
+    # Models that do not use S to predict have X in Z alone.
     design = training.design.without_sensitive() if blind else training.design
     raw, center = basis.raw_coefficients(fit.alpha, fit.beta), basis.center
     if blind:  # coefficients of S are zero, but for rounding

@@ -15,18 +15,9 @@ from fairridge.sources import RowSource
 
 
 def posterior_deviation(model: Any, X: Any, sensitive_features: Any) -> Floats:
-    """Return the posterior standard deviation of the mean of every row.
-
-    With [s, x] centered and V the posterior covariance of their coefficients, the variance is
-    σ²/W + [s, x]ᵀV[s, x].
-
-    Parameters
-    ----------
-    model : FairRidgeRegressor
-        A fitted model.
-    X, sensitive_features
-        As in `predict`.
-    """
+    """Return the posterior standard deviation of the mean of every row."""
+    # With [s, x] centered and V the posterior covariance of their coefficients, the variance is
+    # σ²/W + [s, x]ᵀV[s, x].
     if isinstance(X, RowSource):
         raise ValueError("return_std needs the rows in memory: pass a frame or an array.")
     _require_posterior(model)

@@ -258,18 +258,7 @@ def balanced(sizes: Floats) -> ClassWeights:
 
 
 def class_weights(class_weight: Any, classes: list[Any], sizes: Floats | None) -> ClassWeights:
-    """Return the weight of every class; None if all have the same.
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        Weights by label, others 1; or W/(K·W_k), with W_k the sample weight of
-        class k of K, as in scikit-learn.
-    classes : list
-        The labels, in order.
-    sizes : ndarray of shape (K,) or None
-        W_k; None if the rows are not counted yet.
-    """
+    """Return the weight of every class; None if all have the same."""
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":

@@ -58,15 +58,7 @@ IMPACT = "Impact ratio: lowest share of a group that is given the class, over th
 
 
 def summarize(model: Any, facts: dict[str, str]) -> Summary:
-    """Return coefficients, fit and fairness as an object that prints itself.
-
-    Parameters
-    ----------
-    model : LinearModel
-        A fitted model.
-    facts : dict of str to str
-        Every detail, above the table of coefficients; empty for a short summary.
-    """
+    """Return coefficients, fit and fairness as an object that prints itself."""
     check_is_fitted(model)
     labels = getattr(model, "classes_", None) if np.ndim(model.alpha_) == 2 else None
     rows = [

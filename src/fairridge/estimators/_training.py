@@ -102,10 +102,8 @@ class Training:
 def read_inputs(
     X: Any, sensitive_features: Any, sample_weight: Any, offset: Any, y: Any = None
 ) -> Inputs:
-    """Validate what comes with a response, and leave out rows of zero weight.
-
-    Of the response only the order of its row labels is looked at.
-    """
+    """Validate what comes with a response, and leave out rows of zero weight."""
+    # Of the response only the order of its row labels is looked at.
     beside = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
     beside |= {} if offset is None else offset_arguments(offset)
     warn_of_order(X=X, y=y, **beside)
@@ -206,11 +204,9 @@ def require_response(response: Response, inputs: Inputs, offsets: tuple[str, ...
 
 
 def _read_source(model: FairModel, data: RowSource) -> Training:
-    """Read what must be known of rows elsewhere before a model is set up.
-
-    That is one pass over the columns with levels, if there are any, and
-    one over all columns for the moments.
-    """
+    """Read what must be known of rows elsewhere before a model is set up."""
+    # That is one pass over the columns with levels, if there are any, and
+    # one over all columns for the moments.
     _require_roles(model, data.roles)
     kind = model._response_kind
     if not kind.has_labels and not unread_response(model).family.separable:
@@ -406,11 +402,9 @@ def _check_sparse(model: FairModel) -> None:
 
 
 def _has_offset(family: Family) -> bool:
-    """Whether an offset is for the passes over the rows.
-
-    A gaussian response is read less its offset; of classes, what is added to
-    the linear predictors of all of them cancels.
-    """
+    """Whether an offset is for the passes over the rows."""
+    # A gaussian response is read less its offset; of classes, what is added to
+    # the linear predictors of all of them cancels.
     return not family.least_squares and family.n_predictors == 1
 
 

@@ -73,11 +73,9 @@ def require_unchanged(file: DataFile, opened: Any) -> None:
 
 
 def _state(file: DataFile, opened: Any) -> tuple[Any, ...]:
-    """Return what identifies a version of an open file without reading its rows.
-
-    That is its size, the time of the last change, if the file system knows it, and a digest of
-    the footer, which holds the places, sizes and extremes of all column chunks.
-    """
+    """Return what identifies a version of an open file without reading its rows."""
+    # That is its size, the time of the last change, if the file system knows it, and a digest of
+    # the footer, which holds the places, sizes and extremes of all column chunks.
     size = int(opened.size())
     # A Parquet file ends with its footer, four bytes of the footer's length, and "PAR1".
     length = int.from_bytes(opened.read_at(4, max(size - 8, 0)), "little") + 8
@@ -88,15 +86,7 @@ def _state(file: DataFile, opened: Any) -> tuple[Any, ...]:
 
 
 def refuse_sources(path: Any, path_or_glob: Any) -> None:
-    """Raise if a file to write is among those to read, or would be read with them later.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to write; it need not exist.
-    path_or_glob : str, path, or list of these
-        Where rows are read from; any file will do, not Parquet files only.
-    """
+    """Raise if a file to write is among those to read, or would be read with them later."""
     # Elsewhere than on this machine there is nothing that could be overwritten.
     local = [
         item for item in wanted_paths(path_or_glob) if "://" not in item or item[:5] == "file:"
@@ -201,10 +191,8 @@ def _first_line(error: BaseException) -> str:
 
 
 def known_types(files: list[DataFile]) -> dict[str, ColumnType]:
-    """Return the columns of all files together; the first that can be used decides.
-
-    Files without rows are asked last: their columns may have other types.
-    """
+    """Return the columns of all files together; the first that can be used decides."""
+    # Files without rows are asked last: their columns may have other types.
     _raise_for({file.path: file.problem for file in files if file.problem}, len(files))
     types: dict[str, ColumnType] = {}
     for file in sorted(files, key=lambda file: not file.n_rows):
@@ -217,10 +205,8 @@ def known_types(files: list[DataFile]) -> dict[str, ColumnType]:
 def check_files(
     files: list[DataFile], types: dict[str, ColumnType], columns: Sequence[str]
 ) -> None:
-    """Raise, naming the files, unless all have these columns, of the same kinds.
-
-    Files without rows need only have the columns.
-    """
+    """Raise, naming the files, unless all have these columns, of the same kinds."""
+    # Files without rows need only have the columns.
     problems = {}
     for file in files:
         here = file.types or {}

@@ -64,21 +64,10 @@ def prefetched(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def row_keys(seed: int, part: int, positions: Integers) -> Keys:
-    """Return 64 random bits per row.
-
-    The mixing function of Steele, Lea and Flood ("Fast splittable
-    pseudorandom number generators", 2014), over seed, part and position: the
-    same rows get the same numbers in every pass, on every worker.
-
-    Parameters
-    ----------
-    seed : int
-        Another seed, other numbers.
-    part : int
-        Number of the file or partition.
-    positions : ndarray of int
-        Where in it the rows stand.
-    """
+    """Return 64 random bits per row."""
+    # The mixing function of Steele, Lea and Flood ("Fast splittable
+    # pseudorandom number generators", 2014), over seed, part and position: the
+    # same rows get the same numbers in every pass, on every worker.
     start = _mixed(_mixed(np.array([seed], dtype=np.uint64)) + np.uint64(part))
     return _mixed(start + positions.astype(np.uint64))
 

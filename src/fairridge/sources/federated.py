@@ -221,15 +221,7 @@ def moments(source: RowSource, *, level_counts: LevelCounts | None = None) -> Ro
 
 
 def rows_of_party(source: RowSource, known: LevelCounts) -> StreamEngine:
-    """Sum over the rows of one party, encoded as all parties agreed.
-
-    Parameters
-    ----------
-    source : RowSource
-        The rows.
-    known : LevelCounts
-        Of all parties together.
-    """
+    """Sum over the rows of one party, encoded as all parties agreed."""
     source.roles.require_training()
     if source.roles.exposure is not None:
         require_log_link("identity")  # moments are for gaussian models

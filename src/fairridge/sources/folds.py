@@ -66,19 +66,7 @@ def _triangle(engine: MemoryEngine, repeat: int, fold: int, centers: Any) -> Tri
 
 
 class StreamedFolds:
-    """Moments, and if needed triangular roots, of all folds and their complements.
-
-    Parameters
-    ----------
-    source : RowSource
-        Where the rows are.
-    encode : BatchEncoder
-        How a batch becomes rows.
-    seeds : sequence of int
-        One per repeat.
-    n_folds : int
-        Folds of each repeat.
-    """
+    """Moments, and if needed triangular roots, of all folds and their complements."""
 
     def __init__(
         self, source: RowSource, encode: BatchEncoder, seeds: Sequence[int], n_folds: int

@@ -119,15 +119,7 @@ def assign_roles(
     offset: str | None,
     exposure: str | None = None,
 ) -> Roles:
-    """Check what the user named, and find the predictors if none were named.
-
-    Parameters
-    ----------
-    types : mapping of str to ColumnType
-        The columns there are.
-    response, sensitive, predictors, weight, offset, exposure
-        As in `fairridge.sources.parquet`.
-    """
+    """Check what the user named, and find the predictors if none were named."""
     roles = ("response", "sensitive", "predictors", "weight", "offset", "exposure")
     sensitive, crossed = _with_intersections(sensitive)
     arguments = (response, sensitive, predictors, weight, offset, exposure)

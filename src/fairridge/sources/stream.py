@@ -93,24 +93,10 @@ class FirstPass:
 
 
 class StreamEngine:
-    """Sums over rows that a source hands out in batches.
+    """Sums over rows that a source hands out in batches."""
 
-    Parameters
-    ----------
-    source : RowSource
-        Where the batches are.
-    encode : BatchEncoder
-        How a batch becomes rows.
-    names : tuple of str
-        Encoded names of S, then of X.
-    n_sensitive : int
-        q.
-    family : Family or None
-        The family of the response; None if only moments are asked for. If
-        its rows are not independent (Cox) they are swept over in their order.
-    has_offset : bool
-        Whether an offset is added to the linear predictor.
-    """
+    # Without a family only moments are asked for. If its rows are not independent (Cox), they are
+    # swept over in their order.
 
     on_device = False
     hessian_cost = 1.0  # to read and encode rows costs more than to sum over them

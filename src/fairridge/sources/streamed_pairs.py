@@ -67,21 +67,7 @@ def streamed_form(
     columns: ChangedColumns,
     mean: float,
 ) -> Floats:
-    """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S.
-
-    Parameters
-    ----------
-    distance : Distance
-        d.
-    encode : BatchEncoder
-        Reads the response and S.
-    sum_over : callable
-        Adds up a function of encoded rows in one pass.
-    columns : ChangedColumns
-        z.
-    mean : float
-        Mean of the first column of the response.
-    """
+    """Return M with cᵀMc = Σᵢⱼ vᵢvⱼ d(yᵢ, yⱼ)(zᵢc − zⱼc)² for columns z made of S."""
     width = columns.change.shape[1]
     if isinstance(distance, ClassDifference | SameOutcome):
         classes: _ByClass = sum_over(partial(_by_class, columns=columns), encode)
