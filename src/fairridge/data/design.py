@@ -40,11 +40,11 @@ from fairridge.data.columns import (
 from fairridge.data.levels import Levels
 from fairridge.data.maps import MappedEncoding, learn_map
 from fairridge.data.rows import Indicators, Piece, Slab, SparseSlab
+from fairridge.data.series import days_since_1970
 from fairridge.data.table import (
     Table,
     as_table,
     column_positions,
-    days_since_1970,
     located,
 )
 from fairridge.data.text_style import is_date
@@ -157,8 +157,7 @@ class Design:
     @property
     def is_mapped(self) -> bool:
         """Whether S or X is mapped to features."""
-        mapped = isinstance(self.sensitive, MappedEncoding)
-        return mapped or isinstance(self.predictors, MappedEncoding)
+        return MappedEncoding in (type(self.sensitive), type(self.predictors))
 
     def with_maps(
         self,
@@ -216,8 +215,7 @@ class Design:
         """Encode new rows: the pieces of S and of X."""
         # `groups` says whether S must name groups, so that an unseen level cannot be an average.
         names, n_columns, places = self._expected(X)
-        known = names is not None and not self.separate
-        needed = [names[k] for k in self.positions_sensitive] if known else []
+        needed = [] if self.separate or not names else [names[k] for k in self.positions_sensitive]
         where = located(X, names, n_columns, "X", estimator_name, needed)
         others = [where[k] for k in places]
         if self.separate:
@@ -349,7 +347,12 @@ def locate_sensitive(
         )
     everything = range(X.shape[1])
     if S is not None:
-        _no_overlap(X, S)
+        shared = sorted({*(X.names or ())} & {*(S.names or ())})
+        if shared:
+            raise ValueError(
+                f"column {shared[0]!r} is both in X and in sensitive_features; take it out of X, "
+                "or name it in sensitive=[…] and leave sensitive_features out."
+            )
         return S, tuple(range(S.shape[1])), tuple(everything), ()
     chosen, crossed = sensitive_positions(sensitive, X.names, X.shape[1])
     return X, chosen, tuple(sorted(set(everything).difference(chosen))), crossed
@@ -405,16 +408,6 @@ def learn_design(
     require_levels(base, design.sensitive.inner, design.predictors.inner)
     require_few_levels(design, X.shape[0], max_levels)
     return design.with_unique_names()
-
-
-def _no_overlap(X: Table, S: Table) -> None:
-    shared = set(X.names or ()) & set(S.names or ())
-    if shared:
-        name = sorted(shared)[0]
-        raise ValueError(
-            f"column {name!r} is both in X and in sensitive_features; take it out of X, "
-            "or name it in sensitive=[…] and leave sensitive_features out."
-        )
 
 
 # ------------------------------------------------------- how columns were distributed

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -25,7 +24,8 @@ from fairridge._arrays import compat, detached, device_of, taken, to_host
 from fairridge._typing import Floats, Integers
 from fairridge._warnings import warn_user
 from fairridge.arguments import listed, meant
-from fairridge.data.levels import Levels, is_missing, levels_of_series, levels_of_values
+from fairridge.data.levels import Levels, is_missing
+from fairridge.data.series import array_column, as_numbers, series_column, values_of
 from fairridge.exceptions import DataWarning
 
 Column = NDArray[Any] | Levels
@@ -87,10 +87,10 @@ class Table:
         if self.is_sparse:
             return np.asarray(self.source[:, [position]].toarray()[:, 0])
         if isinstance(self.source, np.ndarray):
-            return _array_column(self.source[:, position], self.label(position))
+            return array_column(self.source[:, position], self.label(position))
         if self._numbers is not None:
             return self._numbers[:, position]
-        return _series_column(self._series[position], self.label(position))
+        return series_column(self._series[position], self.label(position))
 
     @cached_property
     def _numbers(self) -> NDArray[Any] | None:
@@ -285,103 +285,6 @@ def _as_columns(array: Any, argument: str) -> Any:
             "array.reshape(1, -1) if it contains a single sample."
         )
     return array
-
-
-def _array_column(values: NDArray[Any], name: str) -> Column:
-    if values.dtype.kind in "biuf":
-        return values
-    if values.dtype.kind == "T":
-        return levels_of_values(values.tolist())
-    if values.dtype.kind in "US":
-        return levels_of_values(values.astype(str).tolist())
-    if values.dtype.kind == "M":
-        raise ValueError(_date_message(name, None))
-    if values.dtype.kind != "O":
-        raise ValueError(
-            f"column {name!r} has type {values.dtype}; convert it to numbers, booleans or strings."
-        )
-    return _mixed_column(values.tolist(), name)
-
-
-def _mixed_column(values: list[Any], name: str) -> Column:
-    """Read Python objects: all strings, or all numbers."""
-    missing = [is_missing(value) for value in values]
-    textual = [isinstance(value, str) for value in values]
-    if any(textual):
-        if all(text or gone for text, gone in zip(textual, missing, strict=True)):
-            return levels_of_values(values)
-        raise ValueError(f"column {name!r} mixes strings and other values; make it one type.")
-    filled = [np.nan if gone else value for value, gone in zip(values, missing, strict=True)]
-    if any(isinstance(value, date) for value in filled):
-        raise ValueError(_date_message(name, None))
-    return _as_numbers(filled, f"column {name!r}")
-
-
-def _date_message(name: str, series: nw.Series[Any] | None) -> str:
-    """Say what to make of dates."""
-    days = days_since_1970(name, series)
-    return f"Column {name!r} holds dates. Make numbers of them, such as days since 1970: {days}."
-
-
-def days_since_1970(name: str, series: nw.Series[Any] | None) -> str:
-    """Return the code that makes numbers of dates, those that the command line makes of them."""
-    library = None if series is None else series.implementation
-    days = f"(pandas.to_datetime(X[{name!r}]) - pandas.Timestamp('1970-01-01')).dt.days"
-    if library is nw.Implementation.POLARS:
-        text = series is not None and isinstance(series.dtype, nw.String)
-        days = f"X[{name!r}]{'.str.to_date()' if text else ''}.dt.epoch('d')"
-    elif library is nw.Implementation.PYARROW:
-        days = f"X[{name!r}].cast('date32').cast('int32')"
-    elif series is not None and getattr(series.dtype, "time_zone", None):
-        local = f"X[{name!r}].dt.tz_localize(None)"
-        days = f"({local} - pandas.Timestamp('1970-01-01')).dt.days"
-    return days
-
-
-def _as_numbers(values: list[Any], what: str) -> Floats:
-    """Make an array of numbers; raise with the first value that is none, such as a date."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, OverflowError) as error:
-        value = next(value for value in values if not _has_float(value))
-        text = repr(value)
-        text = text if len(text) <= 60 else f"{text[:60]}…"
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"{what} holds {text}: {error}. Convert it to numbers, booleans or strings."
-        ) from error
-
-
-def _has_float(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, OverflowError):
-        return False
-    return True
-
-
-def _series_column(series: Any, name: str) -> Column:
-    """Read a series of narwhals or of pandas."""
-    # Numbers that pandas keeps in NumPy's types have no nulls. Most columns are such, and to ask
-    # for their nulls takes longer than to fit them.
-    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
-        return np.asarray(series.to_numpy())
-    series = nw.from_native(series, series_only=True)
-    dtype = series.dtype
-    if isinstance(dtype, nw.Categorical | nw.Enum | nw.String):
-        return levels_of_series(series)
-    if dtype.is_numeric() or isinstance(dtype, nw.Boolean):
-        # A null has no place in an integer array; as a float it is NaN, and found later.
-        # NumPy has neither decimals nor integers of 128 bits.
-        as_float = series.null_count() or isinstance(dtype, nw.Decimal | nw.Int128 | nw.UInt128)
-        return (series.cast(nw.Float64) if as_float else series).to_numpy()
-    if isinstance(dtype, nw.Object):
-        return _mixed_column(series.to_list(), name)
-    if isinstance(dtype, nw.Date | nw.Datetime):
-        raise ValueError(_date_message(name, series))
-    raise ValueError(
-        f"column {name!r} has type {dtype}; convert it to numbers, booleans or strings."
-    )
 
 
 def is_sparse(data: Any) -> bool:
@@ -597,18 +500,6 @@ def _values(data: Any) -> NDArray[Any]:
     return values_of(series) if isinstance(series, nw.Series) else np.asarray(series)
 
 
-def values_of(series: nw.Series[Any]) -> NDArray[Any]:
-    """Return the values of a series; what is missing among categories is None."""
-    if isinstance(series.dtype, nw.Int128 | nw.UInt128):  # NumPy has no such integers
-        return np.array(series.to_list(), dtype=object)
-    if isinstance(series.dtype, nw.Categorical | nw.Enum):
-        found = levels_of_series(series)
-        if (found.codes < 0).any():  # pyarrow would write one of the others in its place
-            known = np.array([*found.levels, None], dtype=object)
-            return np.asarray(known[found.codes])
-    return np.asarray(series.to_numpy())
-
-
 def name_of(values: Any) -> str:
     """Return the name of a series, or of the first column of a frame; "" if it has none."""
     frame = nw.from_native(as_native(values), eager_only=True, allow_series=True, pass_through=True)
@@ -742,7 +633,7 @@ def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
     text = next((value for value in values if isinstance(value, str)), None)
     if text is not None:
         raise ValueError(_not_numbers(argument, text))
-    return _as_numbers(values, argument)
+    return as_numbers(values, argument)
 
 
 def _not_numbers(argument: str, value: Any) -> str:

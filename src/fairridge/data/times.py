@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge.data.levels import is_missing
-from fairridge.data.table import as_native, values_of
+from fairridge.data.series import values_of
+from fairridge.data.table import as_native
 
 
 def time_and_event(values: Any) -> dict[str, NDArray[Any]] | None:

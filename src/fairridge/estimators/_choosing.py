@@ -47,7 +47,9 @@ def with_chosen_penalty(model: Any, training: Training) -> Any:
     with quiet_fits():
         problem, grid = _start(plain, training)
         if problem.has_leave_one_out:
-            losses = _left_out(plain, problem, training, grid)
+            problems = [problem.with_predictor_penalty(float(value)) for value in grid]
+            # Rows are left out one by one, for every λ₂ at its own λ(r).
+            losses = leave_one_out([(p, plain._solve_own(p, training).fit) for p in problems])
         else:
             grid, folds = grid[::2], _folds(training, model.random_state)
             losses = np.sum([_of_fold(plain, training, fold, grid) for fold in folds], axis=0)
@@ -86,13 +88,6 @@ def _start(model: Any, training: Training) -> tuple[PenalizedProblem, Floats]:
     eigenvalues = basis.predictors.eigenvalues
     typical = float(eigenvalues.mean()) if eigenvalues.size else float(basis.weight)
     return problem, GRID * typical
-
-
-def _left_out(model: Any, problem: Any, training: Training, grid: Floats) -> Floats:
-    """Return squared errors of rows left out one by one, for every λ₂ at its own λ(r)."""
-    problems = [problem.with_predictor_penalty(float(value)) for value in grid]
-    fits = [(each, model._solve_own(each, training).fit) for each in problems]
-    return leave_one_out(fits)
 
 
 def _folds(training: Training, seed: int) -> list[tuple[Integers, Integers]]:

@@ -26,7 +26,7 @@ from fairridge.engines import (
     in_memory,
     threads_for_passes,
 )
-from fairridge.estimators._certifying import set_aside, warn_of_dependent_rows
+from fairridge.estimators._certifying import warn_of_dependent_rows
 from fairridge.estimators._each import require_one_bound
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._training import Training, read_training
@@ -103,9 +103,7 @@ def inference(
     shift = joined_offsets(self.family_.link, offset, exposure)
     if not isinstance(X, RowSource | RowMoments):
         require_offsets(self._fitted.offsets, shift, type(self).__name__)
-    training = read_training(settings, X, y, sensitive_features, sample_weight, shift)
-    if settings.confidence is not None:
-        training = set_aside(settings, training)
+    training = settings._read(X, y, sensitive_features, sample_weight, shift)
     engine = training.engine if clusters is not None else _with_moments(self, training.engine)
     with threads_for_passes(training.engine, training.response.family):
         problem = settings._problem_on(engine, training.response)

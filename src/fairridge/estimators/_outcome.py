@@ -46,7 +46,7 @@ from fairridge.metrics.training_groups import (
 from fairridge.models import FairBasis, Fit, SeparatedLevel
 from fairridge.search import SEPARATION_RIDGE, Problem, Solution
 from fairridge.search.setup import resolve_definition
-from fairridge.sources.stream import sample_of
+from fairridge.sources.stream import StreamEngine
 
 # Variance inflation factors beyond which a number is almost a combination of other columns.
 VIF_WARNING = 10_000.0
@@ -445,7 +445,7 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
         shares = level_shares(columns, rows.columns, rows.weight)
         sample = NumberSample.of(rows.columns, rows.n_rows, rows.weight)
         return column_profiles(columns, shares, sample, rows.n_rows)
-    some = sample_of(engine)
+    some = engine.first.sample if isinstance(engine, StreamEngine) else None
     shares = []
     if any(isinstance(column, CategoricalColumn) for column in columns):
         shares = shares_of_means(columns, engine.moments().mean)

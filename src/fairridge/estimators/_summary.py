@@ -185,6 +185,16 @@ def _rare_bases(encoding: Any) -> list[str]:
 def bound_facts(model: Any) -> dict[str, str]:
     """Return labels and values that describe a model under a bound."""
     fitted, measure = model._fitted, bounded_measure(model)
+    traits = fitted.traits
+    if isinstance(model.unfairness_, dict):
+        bounds = dict(attribute_facts(model, 6))
+    else:
+        bounds = {
+            "Bound r": "none" if traits.given_penalty else bound_text(fitted.bound),
+            "Achieved": f"{model.unfairness_:.6g}",
+            traits.multiplier: f"{model.lambda_:.6g}",
+            "Status": model.status_,
+        }
     facts = {
         "Family": model.family_.name,
         **_modeled_class(model),
@@ -194,11 +204,7 @@ def bound_facts(model: Any) -> dict[str, str]:
         "Log-likelihood": f"{model.loglik_:.2f}",
         "Definition": measure.definition,
         **({"Given": ", ".join(measure.given)} if measure.given else {}),
-        **(
-            dict(attribute_facts(model, 6))
-            if isinstance(model.unfairness_, dict)
-            else _one_bound(model)
-        ),
+        **bounds,
     }
     facts |= certificate_facts(getattr(model, "certificate_", None))
     isolated = getattr(model, "isolated_", {})
@@ -207,7 +213,7 @@ def bound_facts(model: Any) -> dict[str, str]:
     if fitted.settings.sensitive_map is not None:
         facts["Variance of S dropped"] = f"{model.sensitive_dropped_:.4g}"
     # A model of X alone has no U.
-    without = () if fitted.traits.needs_sensitive else ("r_squared_predictors",)
+    without = () if traits.needs_sensitive else ("r_squared_predictors",)
     parts = model.unfairness_components_.items()
     facts |= {SHARES.get(key, key): f"{value:.6g}" for key, value in parts if key not in without}
     facts |= {WORDS[key]: f"{value:.3g}" for key, value in model.dependence_.items()}
@@ -225,18 +231,6 @@ def _difference_facts(differences: dict[str, float]) -> dict[str, str]:
             facts[DIFFERENCES[name]] = f"{value:.3g}"
     shown = ratios if len(ratios) < 3 else dict([min(ratios.items(), key=lambda ratio: ratio[1])])
     return facts | {name: f"{value:.3g}" for name, value in shown.items()}
-
-
-def _one_bound(model: Any) -> dict[str, str]:
-    """Return the bound on all of S, and what the fit made of it."""
-    fitted = model._fitted
-    traits = fitted.traits
-    return {
-        "Bound r": "none" if traits.given_penalty else bound_text(fitted.bound),
-        "Achieved": f"{model.unfairness_:.6g}",
-        traits.multiplier: f"{model.lambda_:.6g}",
-        "Status": model.status_,
-    }
 
 
 def _modeled_class(model: Any) -> dict[str, str]:

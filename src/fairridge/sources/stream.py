@@ -307,8 +307,3 @@ def _in_engine(function: Callable[[MemoryEngine], Any], placed: EncodedBatch) ->
 
 def _triangle(engine: MemoryEngine, center: Floats, scale: Floats) -> Triangle:
     return Triangle(engine.qr_factor(center, scale))
-
-
-def sample_of(engine: Any) -> Any:
-    """Return the numbers that the first pass over a source has sampled; None for other rows."""
-    return engine.first.sample if isinstance(engine, StreamEngine) else None
