@@ -19,7 +19,6 @@ from fairridge.families import Family
 from fairridge.families.base import with_class_weights
 from fairridge.inference.leave_one_out import leave_one_out
 from fairridge.models import FairBasis, Fit
-from fairridge.search import PenalizedProblem
 
 CHOSEN = "cv"
 # λ₂ over the mean of the nonzero eigenvalues of UᵀU, which is n for standardized columns that are
@@ -80,7 +79,7 @@ def _check(model: Any, training: Training) -> None:
         )
 
 
-def _start(model: Any, training: Training) -> tuple[PenalizedProblem, Floats]:
+def _start(model: Any, training: Training) -> tuple[Any, Floats]:
     """Set the model up with a penalty, as collinear columns and separation require."""
     ones = model.set_params(predictor_penalty=1.0)
     problem = ones._problem_on(training.engine, training.response)
