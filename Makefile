@@ -35,7 +35,7 @@ help:
 	@echo "make test-lowest  run the tests of make test with the lowest versions pyproject.toml allows"
 	@echo "make test-pythons  run them with every Python from 3.11 to 3.14 that is installed"
 	@echo "make mutants  put fifty small faults into the package, and count those that the tests find"
-	@echo "make check   format, lint, types, import layers"
+	@echo "make check   format, lint, types, import layers, docstrings"
 	@echo "make types   compare the types that checkers see with the package at runtime"
 	@echo "make format  rewrite the code in the house format"
 	@echo "make bench   measure against other libraries, and say what became slower; ten minutes"
@@ -101,6 +101,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.docstrings
 
 types: $(READY)
 	$(BIN)/python -m mypy.stubtest fairridge --mypy-config-file pyproject.toml \

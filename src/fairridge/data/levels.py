@@ -19,18 +19,11 @@ from fairridge._typing import Integers
 
 @dataclass(frozen=True)
 class Levels:
-    """A categorical column.
+    """A categorical column."""
 
-    Attributes
-    ----------
-    codes : ndarray of int
-        Position of each row's level; -1 if the value is missing.
-    levels : tuple
-        The levels in order: the declared order of a categorical column,
-        sorted for strings. Declared but empty levels are included.
-    """
-
-    codes: Integers
+    codes: Integers  # position of each row's level; -1 if the value is missing
+    # The levels in order: the declared order of a categorical column, sorted for strings. Declared
+    # but empty levels are included.
     levels: tuple[Any, ...]
 
     def recode(self, levels: Sequence[Any]) -> Levels:

@@ -17,27 +17,14 @@ def is_date(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class TextStyle:
-    """How the values of one column were written, and so what the same text means elsewhere.
+    """How the values of one column were written, and so what the same text means elsewhere."""
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    kind : {"text", "number", "date"}
-        What its text meant.
-    percent : bool
-        Whether numbers end with "%".
-    decimal : {"", ".", ","}
-        The decimal mark of numbers; "" if the file does not tell, as of whole numbers.
-    symbol : str
-        A sign of currency beside numbers; "" if there is none.
-    """
-
-    name: str
-    kind: Literal["text", "number", "date"]
-    percent: bool = False
+    name: str  # the column
+    kind: Literal["text", "number", "date"]  # what its text meant
+    percent: bool = False  # whether numbers end with "%"
+    # The decimal mark of numbers; "" if the file does not tell, as of whole numbers.
     decimal: Literal["", ".", ","] = ""
-    symbol: str = ""
+    symbol: str = ""  # a sign of currency beside numbers; "" if there is none
 
     @property
     def conversion(self) -> str:

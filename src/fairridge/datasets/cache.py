@@ -63,18 +63,9 @@ class DataUnavailableError(RuntimeError):
 
 
 def find_file(name: str, data_home: str | os.PathLike[str] | None, progress: bool) -> Path:
-    """Return the checked ``.rda`` file of a data set, downloading it if it is missing.
-
-    Parameters
-    ----------
-    name : str
-        A key of `SHA256`.
-    data_home : path or None
-        The folder of the files; None takes the environment variable
-        ``FAIRRIDGE_DATA``, or else the user's cache folder.
-    progress : bool
-        Whether a download shows a progress bar.
-    """
+    """Return the checked ``.rda`` file of a data set, downloading it if it is missing."""
+    # The folder is by default that of the environment variable FAIRRIDGE_DATA, or else the user's
+    # cache folder.
     chosen = data_home or os.environ.get(VARIABLE)
     folder = Path(chosen or require("pooch").os_cache("fairridge") / "fairml-0.8").expanduser()
     path = folder / f"{name}.rda"

@@ -30,20 +30,8 @@ class Column:
 
 
 def choose_backend(backend: str | None) -> Backend:
-    """Return the frame library to use.
-
-    Parameters
-    ----------
-    backend : {"pandas", "polars", "pyarrow"} or None
-        None takes the first of the three that is installed.
-
-    Raises
-    ------
-    ValueError
-        The name is none of the three.
-    ImportError
-        The library, or with None every one of them, is not installed.
-    """
+    """Return the frame library to use."""
+    # None takes the first of the three that is installed.
     if backend is not None and backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)} or None, not {backend!r}.")
     for candidate in BACKENDS:

@@ -61,10 +61,8 @@ class Engine(Protocol):
     def sum_over_rows(
         self, function: RowFunction, center: Floats, intercept: Floats, raw: Floats
     ) -> Floats:
-        """Return Σ function over blocks of rows.
-
-        They are at η = intercept + ([S, X] − center)rawᵀ + offset.
-        """
+        """Return Σ function over blocks of rows."""
+        # They are at η = intercept + ([S, X] − center)rawᵀ + offset.
 
     def sum_over_columns(self, function: ColumnFunction, center: Floats) -> Any:
         """Return Σ function over blocks of rows, given their columns [S, X] − center."""
@@ -78,12 +76,10 @@ class Engine(Protocol):
         order: int,
         others: Sequence[Place] = (),
     ) -> GLMSums:
-        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian.
-
-        Deviances and gradients at `others`, further intercepts and coefficients, come
-        with it; only families whose rows are independent may be asked for them. If all
-        coefficients are zero, only the slope of the intercept is valid.
-        """
+        """Return the deviance and its derivatives at the same η; order 2 includes the Hessian."""
+        # Deviances and gradients at `others`, further intercepts and coefficients, come with it;
+        # only families whose rows are independent may be asked for them. If all coefficients are
+        # zero, only the slope of the intercept is valid.
 
     def means(
         self,
@@ -96,19 +92,15 @@ class Engine(Protocol):
         beside: int | None = None,
         order: int = 2,
     ) -> MeanSums:
-        """Return sums of the predicted means at the same η; with multipliers, derivatives too.
-
-        The Hessian of the deviance then has the second derivatives of
-        Σ multipliers·Σ w μ[1, s − center] in it; at order 1 there is no Hessian, and the gradient
-        has their first derivatives in it. `beside` is the number of leading columns of [S, X] that
-        take the place of s; those of S by default.
-        """
+        """Return sums of the predicted means at the same η; with multipliers, derivatives too."""
+        # The Hessian of the deviance then has the second derivatives of Σ multipliers·Σ w μ[1, s −
+        # center] in it; at order 1 there is no Hessian, and the gradient has their first
+        # derivatives in it. `beside` is the number of leading columns of [S, X] that take the place
+        # of s; those of S by default.
 
     def sample(self, count: int) -> Engine | None:
-        """Return about `count` rows, spread over all and weighted to stand for them.
-
-        None if these are too large a part of all rows to be worth it.
-        """
+        """Return about `count` rows, spread over all and weighted to stand for them."""
+        # None if these are too large a part of all rows to be worth it.
 
     def initial_intercepts(self, family: Family) -> Floats:
         """Return the intercepts from which a family starts."""
@@ -124,10 +116,8 @@ class Engine(Protocol):
         """Return an engine for the rows that have none of some levels."""
 
     def sum_of(self, function: Callable[[Any], Any], *, only_sensitive: bool = False) -> Any:
-        """Add up a function of `MemoryEngine`s that hold the rows between them.
-
-        Those it sees may lack X if it looks at S alone.
-        """
+        """Add up a function of `MemoryEngine`s that hold the rows between them."""
+        # Those it sees may lack X if it looks at S alone.
 
     @property
     def response(self) -> Floats:

@@ -42,10 +42,8 @@ BLOCKS_PER_GROUP, MIN_GROUPED_BLOCKS = 13, 64
 
 
 def prefers_codes(pieces: Sequence[Piece]) -> bool:
-    """Whether indicators are many enough, in all and per categorical, to leave them as codes.
-
-    Columns that come as sparse ones stay sparse.
-    """
+    """Whether indicators are many enough, in all and per categorical, to leave them as codes."""
+    # Columns that come as sparse ones stay sparse.
     if SparseSlab in map(type, pieces):
         return True
     coded = [piece.width for piece in pieces if isinstance(piece, Indicators)]
@@ -80,12 +78,11 @@ class MatrixBlock(Protocol):
 
 
 class DenseBlock:
-    """Rows as an array of shape (n, k).
+    """Rows as an array of shape (n, k)."""
 
-    Products are those of `np.dot`: the operator @ keeps other threads waiting while it forms a
-    product of fewer than 500 numbers, however many rows it reads. With 16 threads, products of
-    two vectors with a million rows take a tenth of the time.
-    """
+    # Products are those of `np.dot`: the operator @ keeps other threads waiting while it forms a
+    # product of fewer than 500 numbers, however many rows it reads. With 16 threads, products of
+    # two vectors with a million rows take a tenth of the time.
 
     def __init__(self, values: Floats) -> None:
         self.values = values
@@ -126,17 +123,7 @@ class DenseBlock:
 
 
 class SplitBlock(CompactBlock):
-    """Rows as a tabmat SplitMatrix: a dense part, sparse columns, and categoricals as codes.
-
-    Parameters
-    ----------
-    pieces : sequence of Piece
-        The columns after the leading 1.
-    rows : slice
-        Which rows.
-    shift : ndarray
-        Subtracted from dense columns; zero for the others.
-    """
+    """Rows as a tabmat SplitMatrix: a dense part, sparse columns, and categoricals as codes."""
 
     def __init__(self, pieces: Sequence[Piece], rows: slice, shift: Floats) -> None:
         import tabmat  # a fifth of a second, which few problems need
@@ -190,11 +177,10 @@ class SplitBlock(CompactBlock):
 
 
 class BlockGroup:
-    """Blocks that follow each other: matrices of one each, and vectors of all.
+    """Blocks that follow each other: matrices of one each, and vectors of all."""
 
-    The interpreter runs one thread at a time. With 16 threads, passes in which it is asked
-    for vectors of 2,000 rows each took twice as long as with one.
-    """
+    # The interpreter runs one thread at a time. With 16 threads, passes in which it is asked for
+    # vectors of 2,000 rows each took twice as long as with one.
 
     def __init__(self, parts: Sequence[MatrixBlock], sizes: Sequence[int]) -> None:
         ends = np.cumsum(sizes).tolist()
@@ -229,23 +215,11 @@ class BlockGroup:
 
 
 class BlockedMatrix:
-    """Blocks of [1, z − typical row].
+    """Blocks of [1, z − typical row]."""
 
-    Parameters
-    ----------
-    pieces : tuple of Piece
-        The columns z.
-    coded : callable
-        Returns the same columns, with as many as possible as codes.
-    n_rows : int
-        Number of rows.
-    weight : array of shape (n,), optional
-        Their weights, by which some rows are typical.
-    separable : bool
-        Whether rows may be cut into blocks, and be other than dense.
-    keeps : bool
-        Whether to keep the blocks, up to `CACHE_BYTES`.
-    """
+    # `coded` returns the same columns, with as many as possible as codes. Rows that are not
+    # `separable` may not be cut into blocks, nor be other than dense. Blocks are kept up to
+    # `CACHE_BYTES`.
 
     def __init__(
         self,

@@ -59,11 +59,9 @@ def block_slices(n_rows: int, n_columns: int, multiple: int = 1) -> list[slice]:
 
 
 def long_slices(n_rows: int, n_columns: int) -> list[slice]:
-    """Cut rows into blocks for work of many steps, longer than those of `block_slices`.
-
-    Between steps threads wait for each other, because one of them at a time runs Python. With 16
-    of them blocks that fit into the cache take four times as long, with two 1.4 times as long.
-    """
+    """Cut rows into blocks for work of many steps, longer than those of `block_slices`."""
+    # Between steps threads wait for each other, because one of them at a time runs Python. With 16
+    # of them blocks that fit into the cache take four times as long, with two 1.4 times as long.
     size = max(256, BLOCK_BYTES // (8 * max(n_columns, 1)))
     threads = min(_n_threads(), MAX_STEP_THREADS)
     size = max(size, min(LONG_BLOCK_FACTOR * size, n_rows // (BLOCKS_PER_THREAD * threads)))
@@ -150,12 +148,9 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 @contextmanager
 def threads_for_blocks(n_columns: int) -> Iterator[None]:
-    """Leave the cores to blocks of rows, while passes over them alternate with small matrices.
-
-    A thread of BLAS that has helped with a small matrix goes on spinning for
-    milliseconds, on a core that the next pass needs. Matrices of many columns
-    do need all threads.
-    """
+    """Leave the cores to blocks of rows, while passes over them alternate with small matrices."""
+    # A thread of BLAS that has helped with a small matrix goes on spinning for milliseconds, on a
+    # core that the next pass needs. Matrices of many columns do need all threads.
     if n_columns > ONE_THREAD_COLUMNS or _reserved.get() is not None:
         yield
         return
@@ -179,11 +174,9 @@ def threads_for_passes(engine: Any, family: Any) -> AbstractContextManager[None]
 def in_threads(
     work: Callable[[Item], Result], blocks: Sequence[Item], fewest: int = 3, most: int | None = None
 ) -> Iterator[Result]:
-    """Run `work` on every block, on all cores if there are enough, and yield results in order.
-
-    BLAS runs on one thread meanwhile: writing a block is bound by memory and
-    multiplying it by arithmetic, and two blocks under way overlap the two.
-    """
+    """Run `work` on every block, on all cores if there are enough, and yield results in order."""
+    # BLAS runs on one thread meanwhile: writing a block is bound by memory and multiplying it by
+    # arithmetic, and two blocks under way overlap the two.
     threads = min(_n_threads(), len(blocks), most or len(blocks)) if len(blocks) >= fewest else 1
     if threads == 1:
         yield from map(work, blocks)
@@ -207,11 +200,9 @@ def binary_columns(means: Floats, variances: Floats) -> Booleans:
 
 
 def typical_values(rows: Floats, weight: Floats | None = None) -> Floats:
-    """Return the (weighted) median of each column, a value that does occur.
-
-    Where few rows have nearly all of the weight, the mean is near them, and so must be what is
-    subtracted before squares are added up.
-    """
+    """Return the (weighted) median of each column, a value that does occur."""
+    # Where few rows have nearly all of the weight, the mean is near them, and so must be what is
+    # subtracted before squares are added up.
     if weight is None:  # what np.median does, which takes four times as long for few numbers
         middle = len(rows) // 2
         return np.partition(rows, middle, axis=0)[middle]
@@ -223,11 +214,10 @@ def typical_values(rows: Floats, weight: Floats | None = None) -> Floats:
 
 @dataclass(frozen=True)
 class Moments:
-    """Weight, means and centered scatter of the columns [S, X, y].
+    """Weight, means and centered scatter of the columns [S, X, y]."""
 
-    Moments of disjoint sets of rows add; moments of a subset subtract. Both
-    keep the scatter centered, so nothing is lost to means far from zero.
-    """
+    # Moments of disjoint sets of rows add; moments of a subset subtract. Both keep the scatter
+    # centered, so nothing is lost to means far from zero.
 
     n_rows: int  # rows counted
     weight: float  # sum of their weights
@@ -236,10 +226,8 @@ class Moments:
 
     @classmethod
     def from_raw(cls, n_rows: int, gram: Floats, shift: Floats) -> Moments:
-        """Center the Gram matrix of [1, z − shift].
-
-        The shift is any point near the data; centering then does not reduce precision.
-        """
+        """Center the Gram matrix of [1, z − shift]."""
+        # The shift is any point near the data; centering then does not reduce precision.
         weight = float(gram[0, 0])
         first = gram[0, 1:] / weight
         scatter = gram[1:, 1:] - weight * np.outer(first, first)
@@ -270,17 +258,8 @@ class Moments:
 
 
 def require_squares(squares: Floats, names: Sequence[str], column: Callable[[int], Floats]) -> None:
-    """Raise for a column with NaN, infinity, or differences too large or small to square.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (k,)
-        Sums of squares of the shifted columns.
-    names : sequence of str
-        Their names.
-    column : callable
-        Returns the numbers of one of them.
-    """
+    """Raise for a column with NaN, infinity, or differences too large or small to square."""
+    # `squares` are sums of squares of the shifted columns.
     beyond = np.flatnonzero(~np.isfinite(squares)).tolist()
     if beyond:
         raise ValueError(not_finite_message((names[k], column(k)) for k in beyond))

@@ -34,18 +34,10 @@ CODED_BLOCK_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Coding:
-    """Which columns are numbers, and which categoricals share a code.
+    """Which columns are numbers, and which categoricals share a code."""
 
-    Parameters
-    ----------
-    pieces : tuple of Slab or Indicators
-        The columns after the leading 1.
-    codes : tuple of tuples of int
-        Positions of the categoricals in each code.
-    """
-
-    pieces: tuple[Piece, ...]
-    codes: tuple[tuple[int, ...], ...]
+    pieces: tuple[Piece, ...]  # the columns after the leading 1
+    codes: tuple[tuple[int, ...], ...]  # positions of the categoricals in each code
 
     @classmethod
     def of(cls, pieces: Sequence[Piece]) -> Coding | None:
@@ -148,17 +140,7 @@ class CompactBlock(ABC):
 
 
 class CodedBlock(CompactBlock):
-    """Rows as numbers and codes.
-
-    Parameters
-    ----------
-    coding : Coding
-        Which columns are which.
-    rows : slice
-        Which rows.
-    shift : ndarray
-        Subtracted from numeric columns; zero for the others.
-    """
+    """Rows as numbers and codes."""
 
     def __init__(self, coding: Coding, rows: slice, shift: Floats) -> None:
         pieces, starts, sizes = coding.pieces, coding.starts, np.diff(coding.ends)

@@ -19,26 +19,9 @@ from fairridge.engines.samples import BATCH_BYTES
 def column_blocks(
     pieces: Sequence[Piece], n_rows: int, shift: Floats | None = None, fewest: int = 64
 ) -> Iterator[tuple[slice, Floats]]:
-    """Write columns less a shift, some at a time.
-
-    Parameters
-    ----------
-    pieces : sequence of Slab or Indicators
-        The encoded columns.
-    n_rows : int
-        Number of rows.
-    shift : ndarray of shape (p,) or None
-        What to subtract; nothing by default.
-    fewest : int
-        Columns that a block has at least, unless there are fewer.
-
-    Yields
-    ------
-    columns : slice
-        Which columns.
-    block : ndarray of shape (n, c)
-        The columns less their shift, for the caller to change.
-    """
+    """Write columns less a shift, some at a time."""
+    # Blocks have at least the `fewest` columns, unless there are fewer, and are for the caller to
+    # change.
     size = max(fewest, BATCH_BYTES // (8 * n_rows))
     start = 0
     for group in _groups(pieces, size):

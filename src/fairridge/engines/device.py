@@ -94,17 +94,9 @@ def _not_on_host(*_: Any) -> NoReturn:
 
 
 class DeviceEngine:
-    """Sums over rows that stay where they are; what comes back are matrices of their columns.
+    """Sums over rows that stay where they are; what comes back are matrices of their columns."""
 
-    Sums are in float64, whatever the type of the rows.
-
-    Parameters
-    ----------
-    rows : DeviceRows
-        The rows.
-    family : Family
-        The family of the response.
-    """
+    # Sums are in float64, whatever the type of the rows.
 
     on_device = True
 
@@ -143,11 +135,9 @@ class DeviceEngine:
         return reduce(operator.add, parts)
 
     def _slices(self, finer: int = 1, *, weighted: bool = True) -> list[slice]:
-        """Cut the rows into blocks.
-
-        Of a block there are columns weighted, columns converted or shifted, and vectors of
-        each row.
-        """
+        """Cut the rows into blocks."""
+        # Of a block there are columns weighted, columns converted or shifted, and vectors of each
+        # row.
         m = self._family.n_predictors
         shifted = self._shift is not None and self._shift.any()
         copies = int(weighted) + int(bool(shifted or self.rows.copied))
@@ -180,12 +170,10 @@ class DeviceEngine:
         return total
 
     def moments(self) -> Moments:
-        """Return the weighted moments of [S, X, y]; in one pass, if their means are near zero.
-
-        Columns as they are multiply at the full speed of the device. If the
-        mean of one of them is so large that its square takes digits from the
-        variance, a typical row is subtracted first, in all passes.
-        """
+        """Return the weighted moments of [S, X, y]; in one pass, if their means are near zero."""
+        # Columns as they are multiply at the full speed of the device. If the mean of one of them
+        # is so large that its square takes digits from the variance, a typical row is subtracted
+        # first, in all passes.
         if self._gram is None:
             width = len(self.names) + self.rows.n_targets
             self._shift = np.zeros(width)

@@ -31,17 +31,7 @@ PROGRAM_NUMBERS, PROGRAMS_PER_PROCESSOR = 2048, 16
 
 
 def times(columns: Any, shift: Any, coefficients: Any) -> Any:
-    """Return (columns − shift)·coefficients in float64, of shape (n, m); None without a kernel.
-
-    Parameters
-    ----------
-    columns : array of shape (n, k)
-        Rows, of any library and type.
-    shift : array of shape (k,) or None
-        What to subtract, in float64; None for nothing.
-    coefficients : array of shape (k, m)
-        What to multiply with, in float64.
-    """
+    """Return (columns − shift)·coefficients in float64, of shape (n, m); None without a kernel."""
     if not _reads(columns, coefficients.shape[1]):
         return None
     return _times(columns, shift, coefficients)
@@ -60,17 +50,7 @@ def _times(columns: Any, shift: Any, coefficients: Any) -> Any:
 
 
 def products(columns: Any, shift: Any, vectors: Any) -> Any:
-    """Return vectorsᵀ(columns − shift) in float64, of shape (m, k); None without a kernel.
-
-    Parameters
-    ----------
-    columns : array of shape (n, k)
-        Rows, of any library and type.
-    shift : array of shape (k,) or None
-        What to subtract, in float64; None for nothing.
-    vectors : array of shape (n, m)
-        What to multiply with, in float64.
-    """
+    """Return vectorsᵀ(columns − shift) in float64, of shape (m, k); None without a kernel."""
     if not _reads(columns, vectors.shape[1]):
         return None
     return _products(columns, shift, vectors)
@@ -120,10 +100,8 @@ def _kernels() -> Any:
 
 @cache
 def _multiplies(device: Any) -> bool:
-    """Whether a GPU has units that multiply matrices of float64, and Triton uses them.
-
-    Triton also needs a C compiler and a folder to write to, so that both kernels are tried.
-    """
+    """Whether a GPU has units that multiply matrices of float64, and Triton uses them."""
+    # Triton also needs a C compiler and a folder to write to, so that both kernels are tried.
     torch = import_module("torch")
     properties = _properties(device)
     if torch.version.hip or (properties.major, properties.minor) not in FLOAT64_CAPABILITIES:

@@ -34,11 +34,10 @@ MAX_SEPARATE_PRODUCTS = 9
 
 @dataclass(frozen=True)
 class Pending:
-    """Sums that a device has yet to finish; those of other rows add up there.
+    """Sums that a device has yet to finish; those of other rows add up there."""
 
-    To bring numbers to main memory is to wait for the device, and while one
-    block is waited for the device has nothing to do: once is enough.
-    """
+    # To bring numbers to main memory is to wait for the device, and while one block is waited for
+    # the device has nothing to do: once is enough.
 
     values: Any  # all sums, one after the other, on the device, of shape (k,)
     shapes: tuple[tuple[int, ...], ...]  # what they are
@@ -88,10 +87,8 @@ def _products_of_few(left: Any, right: Any) -> Any:
 
 
 def _upper_half(left: Any, right: Any) -> tuple[Any, Any]:
-    """Return the first rows of leftᵀ·right, and the corner below them, if the rest is symmetric.
-
-    Without the rest, products of 105 columns took 94 % of the time on an H200.
-    """
+    """Return the first rows of leftᵀ·right, and the corner below them, if the rest is symmetric."""
+    # Without the rest, products of 105 columns took 94 % of the time on an H200.
     k = left.shape[1]
     tiles = k // MATRIX_TILE
     last = k // 2 // MATRIX_TILE * MATRIX_TILE if tiles >= 4 and has_views(left) else 0
@@ -113,22 +110,11 @@ def stacked(numbers: Sequence[Any]) -> Any:
 
 
 class DeviceBlock:
-    """Some rows of [1, z − shift]: a `MatrixBlock` whose sums come back as NumPy arrays.
+    """Some rows of [1, z − shift]: a `MatrixBlock` whose sums come back as NumPy arrays."""
 
-    The widest array stays as it is, because on a GPU a copy takes as long as a
-    product; all other columns, 1 among them, stand beside it.
-
-    Parameters
-    ----------
-    columns : array of shape (n, a)
-        The widest array, of any real type on the device.
-    shift : ndarray of shape (a,)
-        What to subtract from it.
-    narrow : array of shape (n, b)
-        Float64 numbers on the device.
-    order : ndarray of shape (a+b,)
-        Where their columns stand in [1, z].
-    """
+    # The widest array stays as it is, because on a GPU a copy takes as long as a product; all other
+    # columns, 1 among them, stand beside it.
+    # Narrow columns are float64; `order` says where columns stand in [1, z].
 
     def __init__(self, columns: Any, shift: Floats, narrow: Any, order: Integers) -> None:
         self.columns, self.shift, self.narrow, self.order = columns, shift, narrow, order
@@ -212,10 +198,8 @@ class DeviceBlock:
         return self.times_placed(self.placed(coefficients))
 
     def placed(self, coefficients: Floats) -> tuple[Any, ...]:
-        """Bring coefficients to the device, in the order of its columns: wide ones, 1, others.
-
-        The device is waited for, so that blocks of the same rows had better share them.
-        """
+        """Bring coefficients to the device, in the order of its columns: wide ones, 1, others."""
+        # The device is waited for, so that blocks of the same rows had better share them.
         full = np.zeros((len(self.order), coefficients.shape[1]))
         full[: len(coefficients)] = coefficients
         full, a = full[self.order], self.columns.shape[1]

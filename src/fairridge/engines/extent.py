@@ -15,10 +15,9 @@ from fairridge._typing import Floats
 
 @dataclass(frozen=True)
 class Extent:
-    """Ranges of response and offset, and numbers of rows by the size of their weight.
+    """Ranges of response and offset, and numbers of rows by the size of their weight."""
 
-    Those of disjoint rows add.
-    """
+    # Those of disjoint rows add.
 
     # Smallest and largest response, of shape (c,).
     low: Floats
@@ -35,10 +34,8 @@ class Extent:
         return cls(low, high, shift, _exponents(weight, int(y.shape[0])))
 
     def rows_above(self, part: float) -> int:
-        """Count rows with more than a part of the largest weight, and some with a quarter of that.
-
-        Only exponents of weights are known: to a factor of two, as that of the largest is.
-        """
+        """Count rows with more than a part of the largest weight, and with a quarter of it."""
+        # Only exponents of weights are known: to a factor of two, as that of the largest is.
         least = max(self.weights) + math.floor(math.log2(part))
         return sum(count for exponent, count in self.weights.items() if exponent >= least)
 

@@ -60,18 +60,11 @@ Result = TypeVar("Result")
 
 
 class MemoryEngine:
-    """Sums over rows that are in memory, in blocks and on all cores.
+    """Sums over rows that are in memory, in blocks and on all cores."""
 
-    Parameters
-    ----------
-    rows : Rows
-        Encoded rows; their arrays are read, never copied as a whole.
-    separable : bool
-        Whether the family's rows are independent; otherwise (Cox) passes of
-        `sum_over_rows` and `derivatives` see all rows as one block.
-    many_passes : bool
-        Whether to keep the written blocks for later passes.
-    """
+    # Arrays of rows are read, never copied as a whole. If rows are not `separable` (Cox), passes of
+    # `sum_over_rows` and `derivatives` see all rows as one block. With `many_passes` the written
+    # blocks are kept.
 
     on_device = False
 
@@ -120,12 +113,9 @@ class MemoryEngine:
         return Extent.of(self.response, self.rows.weight, self.offset)
 
     def moments(self) -> Moments:
-        """Return the weighted moments of [S, X, y], in one pass.
-
-        Each block is shifted by a typical row before it is multiplied, so a
-        mean far from zero does not reduce precision, and a constant column comes out
-        with a scatter of exactly zero.
-        """
+        """Return the weighted moments of [S, X, y], in one pass."""
+        # Each block is shifted by a typical row before it is multiplied, so a mean far from zero
+        # does not reduce precision, and a constant column comes out with a scatter of exactly zero.
 
         def gram(block: slice) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -302,10 +292,8 @@ class MemoryEngine:
         return sums.recentered(gap)
 
     def _prepared(self, family: Family) -> Family:
-        """Let a family find only once what no coefficient changes, such as Cox's risk sets.
-
-        It is kept here, so that it goes when the rows go.
-        """
+        """Let a family find only once what no coefficient changes, such as Cox's risk sets."""
+        # It is kept here, so that it goes when the rows go.
         if self.separable:
             return family
         if family not in self._families:
@@ -341,10 +329,8 @@ class MemoryEngine:
     def _etas(
         self, center: Floats, places: Sequence[Place]
     ) -> Callable[[slice, MatrixBlock], list[Floats]]:
-        """Return a function from written blocks to linear predictors at several places.
-
-        One product with the rows serves them all.
-        """
+        """Return a function from written blocks to linear predictors at several places."""
+        # One product with the rows serves them all.
         if len(places) == 1:
             eta = self._eta(center, *places[0])
             return lambda block, Z: [eta(block, Z)]
@@ -388,10 +374,8 @@ class MemoryEngine:
         return out
 
     def scores(self, raw: Floats) -> Floats:
-        """Return [S, X]rawᵀ of all rows, for raw coefficients of shape (m, q+p).
-
-        The last ones are kept: what describes a fit asks for them more than once.
-        """
+        """Return [S, X]rawᵀ of all rows, for raw coefficients of shape (m, q+p)."""
+        # The last ones are kept: what describes a fit asks for them more than once.
         key = raw.tobytes()
         if self._scored is None or self._scored[0] != key:
             eta = linear_predictor(self.rows.columns, self.names, raw.T, np.zeros(len(raw)))
@@ -484,10 +468,8 @@ def has_only_numbers(engine: Any) -> TypeGuard[MemoryEngine]:
 
 
 def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEngine]:
-    """Whether rows in memory have too many sparse columns to form a matrix of their size.
-
-    Matrices of as many rows, or columns, as `most` are formed, by default `MAX_GRAM_COLUMNS`.
-    """
+    """Whether rows in memory have too many sparse columns to form a matrix of their size."""
+    # Matrices of as many rows, or columns, as `most` are formed, by default `MAX_GRAM_COLUMNS`.
     if not isinstance(engine, MemoryEngine):
         return False
     rows = engine.rows
@@ -499,19 +481,7 @@ def has_many_sparse(engine: Any, most: int | None = None) -> TypeGuard[MemoryEng
 def linear_predictor(
     pieces: tuple[Piece, ...], names: tuple[str, ...], coefficients: Floats, intercept: Floats
 ) -> Floats:
-    """Return η = intercept + Z·coefficients for encoded columns Z.
-
-    Parameters
-    ----------
-    pieces : tuple of Slab or Indicators
-        The encoded columns of S, then of X.
-    names : tuple of str
-        Their names, for messages.
-    coefficients : ndarray of shape (k, m)
-        One column per linear predictor.
-    intercept : ndarray of shape (m,)
-        Their intercepts.
-    """
+    """Return η = intercept + Z·coefficients for encoded columns Z."""
     if any(isinstance(one, Slab) and not isinstance(one.values, np.ndarray) for one in pieces):
         return _on_device(pieces, names, coefficients, intercept)
     first = pieces[0]

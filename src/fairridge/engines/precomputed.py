@@ -14,19 +14,7 @@ from fairridge.engines.blocks import Moments
 
 
 class PrecomputedMoments:
-    """Rows with moments that came from elsewhere; the rows are read only if necessary.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of [S, X, y].
-    names : tuple of str
-        Encoded names of S, then of X.
-    n_sensitive : int
-        q.
-    rows : callable
-        Makes an engine for the rows themselves.
-    """
+    """Rows with moments that came from elsewhere; the rows are read only if necessary."""
 
     on_device = False
     extent = None
@@ -83,15 +71,9 @@ class PrecomputedMoments:
 
 
 class PrecomputedRoot(PrecomputedMoments):
-    """Rows with a known triangular root of the scatter as well.
+    """Rows with a known triangular root of the scatter as well."""
 
-    Parameters
-    ----------
-    moments, names, n_sensitive, rows
-        As in `PrecomputedMoments`.
-    root : ndarray of shape (≤ k, k)
-        R with RᵀR the scatter, from orthogonal steps.
-    """
+    # The root is R with RᵀR the scatter, from orthogonal steps.
 
     def __init__(
         self,

@@ -67,10 +67,8 @@ class DistinctResponses:
         )
 
     def derivatives(self, family: Family, intercept: Floats) -> tuple[Floats, Floats | None]:
-        """Return the slopes (d, m) of a row of weight 1 with each response, and its curvature.
-
-        The curvature, of shape (m, m), is None if responses differ in it.
-        """
+        """Return the slopes (d, m) of a row of weight 1 with each response, and its curvature."""
+        # The curvature, of shape (m, m), is None if responses differ in it.
         ones = np.ones(len(self.values))
         each = family.deviance_terms(self.values, self._eta(intercept), ones, 2)
         slopes, curvature = each.gradient, each.curvature
@@ -99,23 +97,10 @@ def class_responses(family: Family, moments: Moments, n_columns: int) -> Distinc
 def null_sums(
     family: Family, moments: Moments, center: Floats, intercept: Floats
 ) -> GLMSums | None:
-    """Return deviance, gradient and Hessian of classes at one η for all rows, from moments.
-
-    Rows of a class have the same derivatives, so sums of the columns over each
-    class are all they need. None if rows differ in their curvature, or if the
-    response does not consist of classes.
-
-    Parameters
-    ----------
-    family : Family
-        The family.
-    moments : Moments
-        Of [S, X, y], y an indicator of the second class or of each class.
-    center : ndarray of shape (q+p,)
-        What the columns are centered at.
-    intercept : ndarray of shape (m,)
-        The linear predictor of all rows.
-    """
+    """Return deviance, gradient and Hessian of classes at one η for all rows, from moments."""
+    # Rows of a class have the same derivatives, so sums of the columns over each class are all they
+    # need. None if rows differ in their curvature, or if the response does not consist of classes.
+    # y is an indicator of the second class, or of each class.
     k = len(center)
     responses = class_responses(family, moments, k)
     if responses is None:
@@ -142,10 +127,9 @@ def _gram_about(moments: Moments, center: Floats) -> Floats:
 
 
 class NullModel:
-    """Sums over rows of classes that share one η, from moments.
+    """Sums over rows of classes that share one η, from moments."""
 
-    The last ones are kept, since searches begin with them more than once.
-    """
+    # The last ones are kept, since searches begin with them more than once.
 
     def __init__(self, moments: Moments) -> None:
         self._moments = moments
@@ -171,10 +155,8 @@ class NullModel:
         multipliers: Floats | None,
         beside: int,
     ) -> MeanSums | None:
-        """Return sums of means; see `Engine.means`.
-
-        None if there are no `sums`, or if means count in some of the rows.
-        """
+        """Return sums of means; see `Engine.means`."""
+        # None if there are no `sums`, or if means count in some of the rows.
         sums, moments = self.sums(family, center, intercept), self._moments
         if sums is None or (multipliers is not None and multipliers.any()):
             return None
@@ -206,10 +188,8 @@ def loglik_of_sums(
     weight: float,
     constants: Callable[[], float],
 ) -> float:
-    """Return a log-likelihood of rows known by sums: of the deviance, and constants of rows if any.
-
-    `weight` is that of all rows, and `constants` takes one more pass over the responses.
-    """
+    """Return a log-likelihood of rows known by sums: of the deviance, and constants of rows."""
+    # `weight` is that of all rows, and `constants` takes one more pass over the responses.
     single = np.ones((1, 1))
     if family.least_squares:  # which has a variance to estimate, from the deviance and n
         return family.loglik(deviance, single[:0], np.array([weight]), dispersion)
@@ -222,25 +202,10 @@ def loglik_of_sums(
 def intercepts_of_sums(
     family: Family, moments: Moments, n_columns: int, offset: float | None, log_sums: Floats
 ) -> Floats:
-    """Return the intercepts from which a family starts, of rows known by their sums.
-
-    Families with the log link say what they need by `log_sums`. Others look
-    at weighted means of the response (or weights of its classes) and of the
-    offset: rows that have the same means stand for all.
-
-    Parameters
-    ----------
-    family : Family
-        The family.
-    moments : Moments
-        Of [S, X, y].
-    n_columns : int
-        Columns of S and X.
-    offset : float or None
-        Σ w offset; None if there is none.
-    log_sums : ndarray
-        What the family asked for, or nothing.
-    """
+    """Return the intercepts from which a family starts, of rows known by their sums."""
+    # Families with the log link say what they need by `log_sums`. Others look at weighted means of
+    # the response (or weights of its classes) and of the offset: rows that have the same means
+    # stand for all.
     if log_sums.size:
         return np.array([log_sums[0] - log_sums[1]])
     targets = moments.mean[n_columns:]
@@ -364,27 +329,11 @@ def block_means(
     known: Floats | None = None,
     order: int = 2,
 ) -> MeanSums:
-    """Sum over one block of rows.
-
-    Parameters
-    ----------
-    Z : MatrixBlock
-        Rows of [1, z], S first.
-    y, eta, weight, offset : ndarray
-        Response, linear predictors with the offset, weights and offset of these rows.
-    family, means
-        The family, and what the means are.
-    sizes : (int, int)
-        1+q and 1+k.
-    multipliers : ndarray of shape (K, 1+q) or None
-        Coefficients of Σ w μ[1, s] whose second derivatives go into the
-        Hessian; None if no derivatives are asked for.
-    known : ndarray, optional
-        Σ w [1, z][1, z]ᵀ over all rows, if it is known: means of all rows then leave their own
-        to `with_gram`.
-    order : int
-        1 for the gradient of the deviance and of multipliers·Σ w μ[1, s] alone.
-    """
+    """Sum over one block of rows."""
+    # Z has rows of [1, z], S first, and sizes are 1+q and 1+k. `multipliers` (K, 1+q) are
+    # coefficients of Σ w μ[1, s] whose second derivatives go into the Hessian; None asks for no
+    # derivatives. If `known`, Σ w [1, z][1, z]ᵀ of all rows, is there, means of all rows leave
+    # their own to `with_gram`. Of order 1 there are gradients alone.
     head = sizes[0]
     mu = means(y, eta, 0 if multipliers is None else 2, offset)
     xp, K = namespace(eta), mu.values.shape[1]
@@ -463,11 +412,9 @@ def _slopes_of(
 
 
 def _pairs(Z: MatrixBlock, k: int, eta: Floats, m: int) -> Floats | None:
-    """Return zzᵀ of each row if they fit into two blocks, and many sums are asked for; else None.
-
-    All sums are then one product of matrices: with 10 classes and 200 rows, calls take
-    most of the time.
-    """
+    """Return zzᵀ of each row if they fit into two blocks and many sums are asked for, or None."""
+    # All sums are then one product of matrices: with 10 classes and 200 rows, calls take most of
+    # the time.
     n = eta.shape[0]
     if namespace(eta) is not np or m < MIN_PAIRED_PREDICTORS or 8 * n * k * k > 2 * BLOCK_BYTES:
         return None

@@ -22,13 +22,10 @@ def times_kernel(
     VECTORS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Write (z − shift)·b for every row z and every vector b of coefficients.
-
-    Rows lie one after the other, `row_stride` numbers apart. Coefficients are written row by
-    row, and what is found vector by vector. WIDTH and VECTORS are what columns and vectors
-    are filled up to with zeros. Programs take rows in turn: what they read at the same time
-    lies together.
-    """
+    """Write (z − shift)·b for every row z and every vector b of coefficients."""
+    # Rows lie one after the other, `row_stride` numbers apart. Coefficients are written row by row,
+    # and what is found vector by vector. WIDTH and VECTORS are what columns and vectors are filled
+    # up to with zeros. Programs take rows in turn: what they read at the same time lies together.
     at, which = tl.arange(0, WIDTH), tl.arange(0, VECTORS)
     real, asked = at < n_columns, which < n_vectors
     of_b = coefficients + at[:, None] * n_vectors + which[None, :]
@@ -62,10 +59,8 @@ def products_kernel(
     VECTORS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Write Σ v(z − shift) over the rows z of each program, for every vector v.
-
-    Each program adds up its own rows, always the same, so that sums do not depend on chance.
-    """
+    """Write Σ v(z − shift) over the rows z of each program, for every vector v."""
+    # Each program adds up its own rows, always the same, so that sums do not depend on chance.
     at, which = tl.arange(0, WIDTH), tl.arange(0, VECTORS)
     real, asked = at < n_columns, which < n_vectors
     sums = tl.zeros((VECTORS, WIDTH), tl.float64)

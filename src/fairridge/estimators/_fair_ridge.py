@@ -331,19 +331,8 @@ class LinearModel(BaseEstimator):
     def _finish(
         self, training: Training, problem: Any, solution: Solution, solved: Self | None = None
     ) -> Self:
-        """Warn of what the fit did not reach, and keep what it did.
-
-        Parameters
-        ----------
-        training : Training
-            The training data.
-        problem : Problem
-            The model on them.
-        solution : Solution
-            The model for its bound.
-        solved : LinearModel, optional
-            The model that was solved, if a penalty of this one was chosen from the rows.
-        """
+        """Warn of what the fit did not reach, and keep what it did."""
+        # `solved` is the model that was solved, if a penalty of this one was chosen from the rows.
         warn_of_bound(solution, self._remedy)
         self._warn_of_solutions(problem, [solution], training)
         return self._store(training, problem, solution, solved)
@@ -370,10 +359,8 @@ class LinearModel(BaseEstimator):
 
     @property
     def _raw_coefficients(self) -> Floats:
-        """Coefficients of the encoded columns of S, then X, one row per linear predictor.
-
-        Those of S are zero in models that do not use it to predict.
-        """
+        """Coefficients of the encoded columns of S, then X, one row per linear predictor."""
+        # Those of S are zero in models that do not use it to predict.
         known = self._fitted.reads.to_encoded(np.atleast_2d(self.coef_))
         return np.pad(known, ((0, 0), (len(self._design.encoded_names) - known.shape[1], 0)))
 
@@ -626,10 +613,8 @@ class FairRidge(LinearModel):
     def _solve(
         self, problem: PenalizedProblem, bounds: Floats, held_out: Engine | None = None
     ) -> list[Solution]:
-        """Find the model for every bound, in training or in the population.
-
-        Bounds of attributes keep their proportions, with these as the largest.
-        """
+        """Find the model for every bound, in training or in the population."""
+        # Bounds of attributes keep their proportions, with these as the largest.
         check_option("certification", self.certification, CERTIFICATIONS)
         check_count("random_state", self.random_state, minimum=0)
         if isinstance(self.unfairness, Mapping):

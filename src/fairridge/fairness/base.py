@@ -224,14 +224,9 @@ def is_variance_share(definition: Definition, family: Family) -> TypeGuard[Varia
 
 @dataclass(frozen=True)
 class CallableDefinition(Definition):
-    """A plain function of the fit as a definition.
+    """A plain function of the fit as a definition."""
 
-    Parameters
-    ----------
-    function : callable
-        ``f(fit) -> float``; see `fairridge.models.Fit` for what it may read.
-    """
-
+    # ``f(fit) -> float``; see `fairridge.models.Fit` for what it may read.
     function: Callable[[Fit], float]
     arbitrary = True
 
@@ -251,15 +246,9 @@ class CallableDefinition(Definition):
 
 @dataclass(frozen=True)
 class OtherDefinition(Definition):
-    """An object with `value(fit)`, and maybe `name` and `components(fit)`, as a definition.
+    """An object with `value(fit)`, and maybe `name` and `components(fit)`, as a definition."""
 
-    Parameters
-    ----------
-    definition : object
-        The object.
-    """
-
-    definition: Any
+    definition: Any  # the object
     arbitrary = True
 
     @property

@@ -18,21 +18,14 @@ from fairridge.solvers.spectrum import whitening
 
 @dataclass(frozen=True)
 class GivenControls(Definition):
-    """Share of S in what a model explains beyond the controls C.
+    """Share of S in what a model explains beyond the controls C."""
 
-    With tildes for residuals on [1, C], η = intercept + Cζ + S̃α + Ũβ and the share
-    is that of S̃ in S̃α + Ũβ: of variance VAR(S̃α)/(VAR(S̃α) + VAR(Ũβ)), the
-    partial R² of η on S, or of deviance (D(α, β, ζ) − D(0, β, ζ)) /
-    (D(α, β, ζ) − D(0, 0, ζ)). Under mean parity it is the partial R² of the
-    predicted means: ãᵀΣ̃⁻¹ã / VAR(μ̃), with ã = COV(S̃, μ) and Σ̃ = VAR(S̃).
+    # With tildes for residuals on [1, C], η = intercept + Cζ + S̃α + Ũβ and the share is that of S̃
+    # in S̃α + Ũβ: of variance VAR(S̃α)/(VAR(S̃α) + VAR(Ũβ)), the partial R² of η on S, or of
+    # deviance (D(α, β, ζ) − D(0, β, ζ)) / (D(α, β, ζ) − D(0, 0, ζ)). Under mean parity it is the
+    # partial R² of the predicted means: ãᵀΣ̃⁻¹ã / VAR(μ̃), with ã = COV(S̃, μ) and Σ̃ = VAR(S̃).
 
-    Parameters
-    ----------
-    definition : Definition
-        Which share.
-    """
-
-    definition: Definition
+    definition: Definition  # which share
 
     @property
     def name(self) -> str:
@@ -54,10 +47,8 @@ class GivenControls(Definition):
         return self.definition.value(_given(fit))
 
     def components(self, fit: Fit) -> dict[str, float]:
-        """Return the conditional shares, R² without controls, and the share of C that S explains.
-
-        R² is of the predicted means on S, if these are bounded, else of η.
-        """
+        """Return the conditional shares, R² without controls, and the share of C explained by S."""
+        # R² is of the predicted means on S, if these are bounded, else of η.
         if self.penalizes_means:
             whole = self.definition.value(fit)
         else:
@@ -86,19 +77,7 @@ class GivenControls(Definition):
 def share_of_predictor(
     fit: Fit, engine: Engine, controls: Sequence[int] = (), *, adjusted: bool = False
 ) -> float:
-    """Return R² of η on S in other rows, from their moments; the partial R², given controls.
-
-    Parameters
-    ----------
-    fit : Fit
-        The model.
-    engine : Engine
-        Where the rows are.
-    controls : sequence of int
-        Positions of the controls among the encoded predictors.
-    adjusted : bool, default=False
-        Whether R² is adjusted for chance.
-    """
+    """Return R² of η on S in other rows, from their moments; the partial R², given controls."""
     moments, q = engine.moments(), fit.alpha.shape[-1]
     raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
     columns = np.zeros((len(moments.mean), q + len(raw)))

@@ -92,11 +92,9 @@ class EqualityOfOpportunity(VarianceShare):
 
 
 def response_variance(basis: FairBasis, beta: Floats) -> Any:
-    """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥).
-
-    With several linear predictors or targets, the trace of that matrix; of several models,
-    of shape (L, K, p), one number each.
-    """
+    """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥)."""
+    # With several linear predictors or targets, the trace of that matrix; of several models, of
+    # shape (L, K, p), one number each.
     size = np.sqrt(np.diag(basis.target_scatter))
     unit = np.where(size > 0.0, size, 1.0)
     rounding = np.sqrt(basis.weight) * basis.target_rounding / unit

@@ -102,11 +102,9 @@ class IndividualFairness(Definition):
         return {"pairwise": ours * unit, "pairwise_unconstrained": theirs * unit}
 
     def _forms(self, fit: Fit) -> tuple[float, float, float]:
-        """Return f(α) and f(α₀) in a unit, and that unit.
-
-        Forms are cubes of the response: in units of their own they overflow no earlier than
-        the response does.
-        """
+        """Return f(α) and f(α₀) in a unit, and that unit."""
+        # Forms are cubes of the response: in units of their own they overflow no earlier than the
+        # response does.
         S = fit.basis.sensitive
         M = self._form(fit, S.to_orthonormal)
         ours_at, free = (S.rotate(np.atleast_2d(a)) for a in (fit.alpha, fit.unconstrained().alpha))

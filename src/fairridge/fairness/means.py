@@ -322,16 +322,15 @@ class MeanOdds(_AmongClasses):
 
 @dataclass(frozen=True)
 class MeanForm:
-    """What S explains of K means, and their variance, as forms in their sums.
+    """What S explains of K means, and their variance, as forms in their sums."""
 
-    With p_k the weights of the means, m_k and Σ_k mean and variance of S in the
-    rows in which mean k counts,
-
-        a_k = √p_k Σ_k^(−1/2) COV(S, μ_k),   R² = Σ_k‖a_k‖² / Σ_k p_k VAR(μ_k).
-
-    Given controls C, S stands for its residuals on [1, C], and VAR(μ_k) for what C
-    leaves of it, VAR(μ_k) − ‖b_k‖²/p_k, with b_k the same as a_k for C: R² is partial.
-    """
+    # With p_k the weights of the means, m_k and Σ_k mean and variance of S in the rows in which
+    # mean k counts,
+    #
+    #     a_k = √p_k Σ_k^(−1/2) COV(S, μ_k),   R² = Σ_k‖a_k‖² / Σ_k p_k VAR(μ_k).
+    #
+    # Given controls C, S stands for its residuals on [1, C], and VAR(μ_k) for what C leaves of it,
+    # VAR(μ_k) − ‖b_k‖²/p_k, with b_k the same as a_k for C: R² is partial.
 
     weights: Floats  # weights of the rows in which each mean counts, of shape (K,)
     # p, the weights of those rows relative to all; any factor cancels in R², of shape (K,).
@@ -348,10 +347,8 @@ class MeanForm:
         return self.map @ products.ravel()
 
     def variance(self, sums: MeanSums) -> float:
-        """Return Σ p VAR(μ), or what controls do not explain of it; 0 if that is rounding.
-
-        NaN if μ² overflows.
-        """
+        """Return Σ p VAR(μ), or what controls do not explain of it; 0 if that is rounding."""
+        # NaN if μ² overflows.
         size = float(self.shares @ (sums.squares / self.weights))
         if not np.isfinite(size):
             return float("nan")
@@ -363,17 +360,9 @@ class MeanForm:
         return value if value > least else 0.0
 
     def variance_slope(self, sums: MeanSums, squares: Floats, jacobian: Floats) -> Floats:
-        """Return the derivative of `variance`.
-
-        Parameters
-        ----------
-        sums : MeanSums
-            Sums at the model.
-        squares : ndarray of shape (K, N)
-            Derivatives of ½Σ w μ².
-        jacobian : ndarray of shape (K·(1+q), N)
-            Derivatives of Σ w μ[1, s].
-        """
+        """Return the derivative of `variance`."""
+        # `squares` (K, N) are derivatives of ½Σ w μ², and `jacobian` (K·(1+q), N) those of Σ w μ[1,
+        # s].
         mean_slopes = jacobian.reshape(len(sums.weights), -1, jacobian.shape[1])[:, 0]
         weights = (2.0 * self.shares / self.weights)[:, None]
         mean = sums.mean[:, None]
@@ -409,20 +398,9 @@ def form_of(fit: Fit, means: PredictedMeans, found: Callable[[], MeanForm]) -> M
 def mean_form(
     sums: MeanSums, basis: Any, n_bounded: int, columns: Integers | None = None
 ) -> MeanForm:
-    """Set the forms up.
-
-    Parameters
-    ----------
-    sums : MeanSums
-        With [1, S][1, S]ᵀ; given controls, with [1, S, X][1, S, X]ᵀ.
-    basis : FairBasis
-        Or what has its weight, the centers of S and the response, and which columns of X are
-        controls.
-    n_bounded : int
-        How many of the means S is to explain; those that follow have totals only.
-    columns : ndarray of int, optional
-        Columns of S that are to explain the means; all by default.
-    """
+    """Set the forms up."""
+    # S is to explain the first `n_bounded` means; those that follow have totals only. Given
+    # controls, sums have [1, S, X][1, S, X]ᵀ.
     gram, q = sums.gram, len(basis.center_sensitive)
     assert gram is not None
     columns = np.arange(q) if columns is None else columns
@@ -459,18 +437,9 @@ def _maps(
 
 
 def _whitened(scatter: Floats, columns: Floats, squares: Floats | None = None) -> Floats:
-    """Return combinations of columns whose scatter is one.
-
-    Parameters
-    ----------
-    scatter : ndarray of shape (k, k)
-        Of all columns.
-    columns : ndarray of shape (c, k)
-        Combinations of them.
-    squares : ndarray of shape (c,), optional
-        Mean squares before means and controls were projected out. What is left of one may be
-        nothing but rounding: S does not vary within a class of one row.
-    """
+    """Return combinations of columns whose scatter is one."""
+    # `squares` are mean squares before means and controls were projected out. What is left of one
+    # may be nothing but rounding: S does not vary within a class of one row.
     if not len(columns):
         return columns
     variance = columns @ scatter @ columns.T

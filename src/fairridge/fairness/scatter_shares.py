@@ -9,23 +9,9 @@ from fairridge.solvers.spectrum import whitening
 
 
 def explained_by_sensitive(scatter: Floats, q: int, m: int, n_rows: int | None = None) -> float:
-    """R² of scores regressed on S; adjusted if the number of rows is given.
-
-    Parameters
-    ----------
-    scatter : ndarray of shape (q+m+t, q+m+t)
-        Centered scatter of [S, η, y]: q, m and t columns.
-    q, m : int
-        Columns of S and of the scores η.
-    n_rows : int, optional
-        Rows that the scatter is of, if the model was not fitted to them: R² is
-        adjusted for chance then; see `adjusted_share`.
-
-    Returns
-    -------
-    float
-        0 for constant scores; NaN if the rows are too few to adjust.
-    """
+    """R² of scores regressed on S; adjusted if the number of rows is given."""
+    # `scatter` is that of q columns of S, m of η and t of y. R² is 0 for constant scores, and NaN
+    # if rows are too few to adjust.
     inverse, rank = _inverse(scatter[:q, :q])
     cross = scatter[:q, q : q + m]
     total = float(np.trace(scatter[q : q + m, q : q + m]))
@@ -37,25 +23,10 @@ def explained_by_sensitive(scatter: Floats, q: int, m: int, n_rows: int | None =
 
 
 def adjusted_share(share: float, n_rows: int, rank: int) -> float:
-    """Adjust R² for chance: 1 − (1 − R²)(n − 1)/(n − q − 1).
-
-    In n rows that have nothing to do with S, R² on S is q/(n − 1) on average;
-    its adjusted value is 0 on average, and can be negative.
-
-    Parameters
-    ----------
-    share : float
-        R².
-    n_rows : int
-        n, the number of rows, whatever their weights.
-    rank : int
-        q, the rank of S in those rows.
-
-    Returns
-    -------
-    float
-        NaN if n ≤ q + 1: then S explains any scores.
-    """
+    """Adjust R² for chance: 1 − (1 − R²)(n − 1)/(n − q − 1)."""
+    # In n rows that have nothing to do with S, R² on S is q/(n − 1) on average; its adjusted value
+    # is 0 on average, and can be negative.
+    # NaN if n ≤ q + 1: then S explains any scores.
     degrees = n_rows - rank - 1
     return 1.0 - (1.0 - share) * (n_rows - 1) / degrees if degrees > 0 else float("nan")
 

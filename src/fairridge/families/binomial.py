@@ -120,10 +120,8 @@ class Probit(ProbabilityLink):
         return -2.0 * math.exp(-log_size) * (y * log_ndtr(eta) + (1.0 - y) * log_ndtr(-eta))
 
     def derivatives(self, y: Floats, eta: Floats) -> tuple[Floats, Floats]:
-        """−2(yh(−η) − (1 − y)h(η)) and 2(yh(−η)(h(−η) + η) + (1 − y)h(η)(h(η) − η)).
-
-        h = φ/Φ(−·) is the hazard of a standard normal variable.
-        """
+        """−2(yh(−η) − (1 − y)h(η)) and 2(yh(−η)(h(−η) + η) + (1 − y)h(η)(h(η) − η))."""
+        # h = φ/Φ(−·) is the hazard of a standard normal variable.
         (up, up_excess), (down, down_excess) = _hazard(eta), _hazard(-eta)
         first = 2.0 * ((1.0 - y) * up - y * down)
         return first, 2.0 * ((1.0 - y) * up * up_excess + y * down * down_excess)

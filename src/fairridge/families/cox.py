@@ -18,10 +18,9 @@ from fairridge.families.sums import RowSums
 
 @dataclass(frozen=True)
 class CoxDistance:
-    """d = |Δtime|·|Δstatus|: pairs of one event and one censored row.
+    """d = |Δtime|·|Δstatus|: pairs of one event and one censored row."""
 
-    For a 0/1 status these are all pairs less the pairs within each status.
-    """
+    # For a 0/1 status these are all pairs less the pairs within each status.
 
     def form(self, S: Floats, y: Floats, v: Floats) -> Floats:
         """Return M for times and events y of shape (n, 2)."""

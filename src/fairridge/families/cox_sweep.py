@@ -23,13 +23,7 @@ from fairridge.families.sums import FamilyFunction, GLMSums
 
 
 class Sweep(ABC):
-    """Holds rows back until all that share their time have come.
-
-    Parameters
-    ----------
-    ties : {"breslow", "efron"}
-        How events at the same time are treated.
-    """
+    """Holds rows back until all that share their time have come."""
 
     def __init__(self, ties: Ties) -> None:
         self._ties = ties
@@ -77,15 +71,9 @@ class Sweep(ABC):
 
 
 class CoxSweep(Sweep):
-    """Sums the deviance and its derivatives, to `GLMSums`.
+    """Sums the deviance and its derivatives, to `GLMSums`."""
 
-    Parameters
-    ----------
-    ties : {"breslow", "efron"}
-        How events at the same time are treated.
-    order : int
-        0 for the deviance, 1 with its gradient, 2 with its Hessian.
-    """
+    # The order is 0 for the deviance, 1 with its gradient, 2 with its Hessian.
 
     def __init__(self, ties: Ties, order: int) -> None:
         super().__init__(ties)

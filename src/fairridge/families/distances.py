@@ -392,11 +392,9 @@ def _deviation(g: Floats, v: Floats) -> float:
 
 
 def _decayed(place: Floats, columns: Floats) -> Floats:
-    """Return Σ_{i<j} e^(placeᵢ − placeⱼ) columnsᵢ for every row j; places increase.
-
-    Sums run from the first place of a span of them, and one span hands its sum
-    to the next, so that no power leaves the range of numbers.
-    """
+    """Return Σ_{i<j} e^(placeᵢ − placeⱼ) columnsᵢ for every row j; places increase."""
+    # Sums run from the first place of a span of them, and one span hands its sum to the next, so
+    # that no power leaves the range of numbers.
     decayed = np.empty_like(columns)
     carried, first = np.zeros(columns.shape[1]), 0
     while first < len(place):

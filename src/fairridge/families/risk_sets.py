@@ -81,10 +81,9 @@ class _Scales:
 
 @dataclass(frozen=True)
 class CoxTerms:
-    """The sums of one evaluation, one entry per denominator of the likelihood.
+    """The sums of one evaluation, one entry per denominator of the likelihood."""
 
-    Breslow has one denominator per event time; Efron one per event among ties.
-    """
+    # Breslow has one denominator per event time; Efron one per event among ties.
 
     sets: RiskSets
     scales: _Scales
@@ -146,10 +145,8 @@ class CoxTerms:
         return float(-2.0 * ((self.weight * self.event) @ relative - self.mass @ np.log(self.risk)))
 
     def jumps(self, y: Floats) -> tuple[Floats, Floats]:
-        """Return distinct event times, decreasing, and log of what H₀ adds at each.
-
-        A log, because H₀ belongs to η = 0, which may be far from every row.
-        """
+        """Return distinct event times, decreasing, and log of what H₀ adds at each."""
+        # A log, because H₀ belongs to η = 0, which may be far from every row.
         sets, used = self.sets, self.event_group[self.mass > 0]
         times = y[sets.order[sets.starts[used]], 0]
         return times, np.log((self.mass / self.risk)[self.mass > 0]) - self.scales.shift[used]
@@ -191,10 +188,8 @@ class CoxTerms:
         return out
 
     def coupling(self, Z: Floats, before: Floats | float = 0.0) -> Floats:
-        """2 Σ mass·z̄z̄ᵀ, z̄ the mean of Z over each denominator.
-
-        `before` is Σ rz over rows with longer times, scaled as they came.
-        """
+        """2 Σ mass·z̄z̄ᵀ, z̄ the mean of Z over each denominator."""
+        # `before` is Σ rz over rows with longer times, scaled as they came.
         weighted = Z[self.sets.order] * self.r[:, None]
         tied = np.add.reduceat(weighted * self.event[:, None], self.sets.starts, axis=0)
         within = np.add.reduceat(weighted, self.sets.starts, axis=0)

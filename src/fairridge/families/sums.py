@@ -26,10 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def any_arrays(function: Function) -> Function:
-    """Say that a `RowFunction` computes in the namespace of its arguments.
-
-    Rows on another device are passed to it there; other functions get NumPy arrays.
-    """
+    """Say that a `RowFunction` computes in the namespace of its arguments."""
+    # Rows on another device are passed to it there; other functions get NumPy arrays.
     function.any_arrays = True  # type: ignore[attr-defined]
     return function
 
@@ -193,11 +191,10 @@ SLOPES: dict[str, Slopes] = {
 
 @dataclass(frozen=True)
 class PredictedMeans:
-    """The means that a model predicts: one per row, or one per row and class.
+    """The means that a model predicts: one per row, or one per row and class."""
 
-    Under a log link with an offset log e they are rates μ/e, and rows have the weights
-    we: those of a model of y/e with these weights.
-    """
+    # Under a log link with an offset log e they are rates μ/e, and rows have the weights we: those
+    # of a model of y/e with these weights.
 
     family: Any  # the family of the response (Family)
     # Pairs of a mean and the class among whose rows it is asked for; None for all means among

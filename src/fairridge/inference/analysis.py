@@ -35,17 +35,9 @@ class Scheme:
 
 
 class Analysis:
-    """The influence functions of one model, in both regimes of its bound.
+    """The influence functions of one model, in both regimes of its bound."""
 
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    solution : Solution
-        The model at its bound.
-    like : Analysis, optional
-        Another model of the same problem, whose model without a bound serves this one, too.
-    """
+    # `like` is another model of the same problem, whose model without a bound serves this one, too.
 
     def __init__(
         self,
@@ -165,12 +157,10 @@ class Analysis:
         return quantities
 
     def optimism(self, named: Sequence[str], sums: Floats, scheme: Scheme) -> float | None:
-        """Return what the log-likelihood of the rows exceeds that of as many others by.
-
-        A bound that costs much leaves large residuals, of which coefficients that would have
-        small ones without it follow little: fewer than their number. None where they are not
-        known, or free.
-        """
+        """Return what the log-likelihood of the rows exceeds that of as many others by."""
+        # A bound that costs much leaves large residuals, of which coefficients that would have
+        # small ones without it follow little: fewer than their number. None where they are not
+        # known, or free.
         if "optimism" not in named or scheme.clusters is not None:
             return None
         total = float(sums[-1, self.branch.width + list(named).index("optimism")])

@@ -141,21 +141,7 @@ def bands_of(
     names: tuple[str, ...],
     backend: Any = None,
 ) -> PathBands:
-    """Return bands for the models of a path.
-
-    Parameters
-    ----------
-    analyses : sequence of Analysis
-        One for each bound.
-    scheme : Scheme
-        How covariances are estimated.
-    confidence : float
-        Confidence of each band.
-    names : tuple of str
-        Names of intercept, α and β, class by class.
-    backend : object, optional
-        The frame library of the input.
-    """
+    """Return bands for the models of a path."""
     first = analyses[0]
     factor, df = first.finite_sample(scheme)
     joint = factor * _covariances(analyses, scheme) / first.basis.weight**2

@@ -51,43 +51,12 @@ def inference_of(
     read: Any = None,
     rows: tuple[Integers, int] | None = None,
 ) -> Inference:
-    """Estimate the covariance of a fair model, in one more pass over its rows.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    solution : Solution
-        The model at its bound.
-    covariance : {"HC0", "HC1", "HC3", "cluster"}, default="HC1"
-        The estimator; "cluster" needs `clusters`, and `clusters` imply it.
-    clusters : array-like of shape (n,), optional
-        Labels of clusters, for rows in memory; rows of different clusters are independent.
-    frequency : bool, default=False
-        Whether a row of weight w stands for w identical rows. Otherwise weights are
-        sampling weights.
-    names : sequence of str, optional
-        Names of the encoded columns of S, then of X.
-    order : ndarray of int, optional
-        In which order of these to report raw coefficients; that of the input columns.
-    labels : sequence of str, optional
-        Names of the classes of a multinomial model.
-    title : str
-        The model's name.
-    backend : object, optional
-        The frame library of the input.
-    coefficients : ndarray of shape (K, 1+q+p), optional
-        Intercepts and raw coefficients as the model has them, those of isolated levels included.
-    products : RowProducts, optional
-        Sums over the rows, if they are with several parties.
-    known : bool, default=False
-        Whether the moments were not summed over these rows, but at the fit; the sums of their
-        influences then show whether the rows are the same.
-    read : callable, optional
-        How new rows are read; see `Predictor`.
-    rows : tuple of ndarray of int and int, optional
-        Which rows of the input the problem has, and how many there are, for `influence()`.
-    """
+    """Estimate the covariance of a fair model, in one more pass over its rows."""
+    # `names` are of the encoded columns of S, then of X, and `order` is that of raw coefficients.
+    # `coefficients` are those of the model, isolated levels included. Moments are `known` from the
+    # fit, and not summed over these rows: sums of influences then show whether the rows are the
+    # same. `rows` says which rows of the input the problem has, and how many there are, for
+    # `influence()`.
     analysis = Analysis(problem, solution)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
     branch, named = analysis.branch, analysis.quantities() | analysis.of_population(scheme)
@@ -134,10 +103,8 @@ def _influence_of_rows(
     order: Integers | None,
     isolated: Booleans | None,
 ) -> Floats:
-    """Return what each of the rows adds to each raw coefficient, as reported.
-
-    The model was fitted to those at some places; isolated coefficients have no standard error.
-    """
+    """Return what each of the rows adds to each raw coefficient, as reported."""
+    # The model was fitted to those at some places; isolated coefficients have no standard error.
     engine = analysis.fit.engine
     terms = row_terms(engine, analysis.family, Pass(analysis.branch))
     raw = (terms @ analysis.maps(analysis.branch)[0])[:, _reported(analysis)]
@@ -261,10 +228,8 @@ def _population(
     factor: float,
     df: float | None,
 ) -> Population | str:
-    """Read the odds in the population off sums of products that were scaled by a factor.
-
-    Or say why the definition has no such interval.
-    """
+    """Read the odds in the population off sums of products that were scaled by a factor."""
+    # Or say why the definition has no such interval.
     share, odds = analysis.share_on_sensitive, analysis.odds
     if share is None:
         return (

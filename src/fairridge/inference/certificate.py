@@ -104,10 +104,8 @@ class Certificate:
 
 
 def first_crossing(function: Callable[[float], float], points: Sequence[float]) -> float | None:
-    """Return where a function first rises above zero, going from point to point.
-
-    None if it is above zero at the first point, the last point if it never is.
-    """
+    """Return where a function first rises above zero, going from point to point."""
+    # None if it is above zero at the first point, the last point if it never is.
     values = [function(point) for point in points]
     above = next((k for k, value in enumerate(values) if value > 0.0), len(points))
     if above == 0:

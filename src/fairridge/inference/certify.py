@@ -85,15 +85,8 @@ def certify(
 
 
 def certify_each(problem: PenalizedProblem, bounds: Floats, confidence: float) -> list[Certificate]:
-    """Certify several bounds, each by itself, with models and passes that serve all.
-
-    Parameters
-    ----------
-    problem, confidence
-        As in `certify`.
-    bounds : ndarray
-        The bounds r; 0 is never granted, 1 always.
-    """
+    """Certify several bounds, each by itself, with models and passes that serve all."""
+    # The bound 0 is never granted, 1 always.
     require_certifiable(problem)
     require_rows_of_groups(problem.engine)
     inner = bounds[(bounds > 0.0) & (bounds < 1.0)]
@@ -234,28 +227,12 @@ def _scores(definition: Definition, fits: list[Fit], engine: Engine) -> list[Exp
 def held_out_test(
     problem: PenalizedProblem, bound: float, held_out: Engine, confidence: float
 ) -> tuple[Solution, Solution, Certificate]:
-    """Test models on rows that they were not fitted to, fairest first.
-
-    The hypothesis that R² on S exceeds the bound is tested for r′ = 0, r/10, …, r
-    in turn, up to the first that is not rejected: such a sequence, fixed
-    beforehand, needs no correction for the number of tests (Bauer 1991).
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its training rows, as in `certify`.
-    bound : float
-        r.
-    held_out : Engine
-        Where the other rows are.
-    confidence : float
-        1 − δ.
-
-    Returns
-    -------
-    solution, plain, certificate
-        The last model that passed, the fairest if none did, and the one with the bound r.
-    """
+    """Test models on rows that they were not fitted to, fairest first."""
+    # The hypothesis that R² on S exceeds the bound is tested for r′ = 0, r/10, …, r in turn, up to
+    # the first that is not rejected: such a sequence, fixed beforehand, needs no correction for the
+    # number of tests (Bauer 1991).
+    # Returned are the last model that passed, the fairest if none did, and the one with the bound
+    # r.
     require_rows_of_groups(held_out)
     solutions = problem.solve(bound * TESTED)
     fits = [solution.fit for solution in solutions]
@@ -294,16 +271,9 @@ MIN_GROUP_ROWS = 10
 
 
 def require_rows_of_groups(engine: Engine) -> None:
-    """Refuse to certify a bound for groups of fewer than ten rows, with their names.
-
-    Groups are the two values of a 0-1 column of S and the levels of a categorical
-    one, the base level included; levels without rows do not count.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    """
+    """Refuse to certify a bound for groups of fewer than ten rows, with their names."""
+    # Groups are the two values of a 0-1 column of S and the levels of a categorical one, the base
+    # level included; levels without rows do not count.
     columns = np.flatnonzero(engine.moments().binary[: engine.n_sensitive])
     names = [engine.names[k] for k in columns]
     attribute_of = [_attribute(name) or name for name in names]

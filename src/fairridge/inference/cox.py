@@ -24,15 +24,7 @@ from fairridge.families.risk_sets import CoxTerms
 
 
 def score_rows(terms: CoxTerms, z: Floats) -> Floats:
-    """Return the derivative of the score in the weight of each row, of shape (n, k).
-
-    Parameters
-    ----------
-    terms : CoxTerms
-        The sums of the partial likelihood at the model's linear predictor.
-    z : ndarray of shape (n, k)
-        Columns of the model.
-    """
+    """Return the derivative of the score in the weight of each row, of shape (n, k)."""
     sets, groups = terms.sets, terms.event_group
     # One scale for all risk sets: the shift of the last group, the largest.
     scale = np.exp(terms.scales.shift - terms.shift)

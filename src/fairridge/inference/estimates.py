@@ -103,10 +103,8 @@ class Estimates:
     def combined(
         self, Z: Floats, confidence: float, df: float | None, noise: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return linear combinations (rows of Z), and half the width of their intervals.
-
-        `noise` is a variance to add.
-        """
+        """Return linear combinations (rows of Z), and half the width of their intervals."""
+        # `noise` is a variance to add.
         variance = ((Z @ self.covariance) * Z).sum(axis=1) + noise
         half = quantile(confidence, df) * np.sqrt(np.maximum(variance, 0.0))
         return Z @ self.estimate, half

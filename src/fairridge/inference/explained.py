@@ -272,11 +272,10 @@ class ExplainedShare(DeviceConstants):
 
 @dataclass(frozen=True)
 class Totals(DeviceConstants):
-    """E[c(μ − y)] = 0, with multipliers ν: means have the totals of the response.
+    """E[c(μ − y)] = 0, with multipliers ν: means have the totals of the response."""
 
-    Of K classes that is K − 1 contrasts of them. If rows were isolated the others
-    make up for these, and the mean is a constant near zero.
-    """
+    # Of K classes that is K − 1 contrasts of them. If rows were isolated the others make up for
+    # these, and the mean is a constant near zero.
 
     means: Any  # all means among all rows (PredictedMeans)
     contrasts: Floats  # of shape (b, K)
@@ -351,15 +350,8 @@ def _total_bent(means: Any, multipliers: Floats, at: RowsOfModel) -> Floats:
 
 
 def multipliers_of(state: State, held: Sequence[Floats]) -> list[Floats]:
-    """Return multipliers for which the equations hold: E[g z] − penalties = Σ Jᵀπ.
-
-    Parameters
-    ----------
-    state : State
-        The model, with its penalties.
-    held : sequence of ndarray of shape (c, m·k)
-        Derivatives of what is held at zero.
-    """
+    """Return multipliers for which the equations hold: E[g z] − penalties = Σ Jᵀπ."""
+    # `held` are derivatives of what is held at zero, of shape (c, m·k).
     J, N = np.vstack(held), state.directions
     remainder = state.gradient - sum(c * form.slope for c, form in state.forms)
     units = np.sqrt(((N @ state.hessian) * N).sum(axis=1))

@@ -127,21 +127,8 @@ def products_of(
     model: str,
     n_rows: int,
 ) -> RowProducts:
-    """Sum over the rows of one party, with the moments of all.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on all rows; its engine reads those of the party.
-    solution : Solution
-        The model at its bound.
-    scheme : Scheme
-        How the covariance is estimated.
-    model : str
-        Digest of all that must be the same for all parties.
-    n_rows : int
-        Number of rows of the party.
-    """
+    """Sum over the rows of one party, with the moments of all."""
+    # `model` is a digest of all that must be the same for all parties.
     analysis = Analysis(problem, solution)
     named = analysis.quantities() | analysis.of_population(scheme)
     own = analysis.sums(analysis.branch, scheme, tuple(named.values()))

@@ -35,21 +35,11 @@ MIN_RESIDUAL_SHARE = 1e-3
 
 
 class Influences(NamedTuple):
-    """Influence of n rows on m linear predictors.
+    """Influence of n rows on m linear predictors."""
 
-    Attributes
-    ----------
-    raw : ndarray of shape (n, m, 1+q+p)
-        On intercept and coefficients of [S, X].
-    fair : ndarray of shape (n, m, 1+q+p)
-        On the intercept in the fair basis, α and β.
-    lambda_ : ndarray of shape (n,)
-        On λ̄.
-    """
-
-    raw: Floats
-    fair: Floats
-    lambda_: Floats
+    raw: Floats  # on intercept and coefficients of [S, X]; of shape (n, m, 1+q+p)
+    fair: Floats  # on the intercept in the fair basis, α and β; of shape (n, m, 1+q+p)
+    lambda_: Floats  # on λ̄, of shape (n,)
 
 
 @dataclass(frozen=True)
@@ -62,12 +52,10 @@ class Functional(DeviceConstants):
 
 @dataclass(frozen=True)
 class Branch(DeviceConstants):
-    """One model and one regime, as a map from rows to terms in which influence is linear.
+    """One model and one regime, as a map from rows to terms in which influence is linear."""
 
-    The terms of a row are what it adds to the equations of θ and of what is
-    bounded or held at zero, v t and t. Sums of their products are all that a pass
-    over the rows computes.
-    """
+    # The terms of a row are what it adds to the equations of θ and of what is bounded or held at
+    # zero, v t and t. Sums of their products are all that a pass over the rows computes.
 
     theta: Floats  # coefficients, of shape (m, 1+q+p)
     forms: tuple[tuple[float, Form], ...]  # penalties
@@ -121,21 +109,10 @@ class Branch(DeviceConstants):
         self._write_moves(at, out[:, count:])
 
     def write_apart(self, at: RowsOfModel, out: Floats) -> Floats:
-        """Write the terms of each row but those of β, which are f u = f x − Bᵀ(f s).
-
-        These are left to sums over the rows, because s and x are there already and u would have
-        to be written. So is what the equations of α have of v t; see `follows`.
-
-        Parameters
-        ----------
-        out : ndarray of shape (n, width − m·p)
-            The other terms, written in place.
-
-        Returns
-        -------
-        factors : ndarray of shape (n, m)
-            f.
-        """
+        """Write the terms of each row but those of β, which are f u = f x − Bᵀ(f s)."""
+        # These are left to sums over the rows, because s and x are there already and u would have
+        # to be written. So is what the equations of α have of v t; see `follows`.
+        # The terms are written into `out`, and f is returned, of shape (n, m).
         rows, factors, m = at.rows, at.score, self.theta.shape[0]
         first, count = m * (1 + rows.q), self.inverse.shape[0] - self.n_multiples
         each = namespace(out).reshape(out[:, :first], (rows.n_rows, m, 1 + rows.q))
@@ -223,10 +200,8 @@ class Branch(DeviceConstants):
         return self.inverse[: self.theta.size].T @ gradient.ravel()
 
     def functional(self, measure: Measure) -> Functional:
-        """Return what gives the influence of rows on another quantity of this model.
-
-        A quantity that is relative to the unconstrained model is evaluated only at that model.
-        """
+        """Return what gives the influence of rows on another quantity of this model."""
+        # A quantity that is relative to the unconstrained model is evaluated only at that model.
         gradient = measure.gradient
         if measure.free_gradient is not None:
             gradient = gradient + measure.free_gradient
@@ -249,17 +224,8 @@ class Optimism(DeviceConstants):
 
 
 def branch_of(state: State, binding: Measure | None = None, free: Branch | None = None) -> Branch:
-    """Solve the equations of a model for the influence of any row.
-
-    Parameters
-    ----------
-    state : State
-        The model.
-    binding : Measure or None
-        What is bounded, if the bound binds.
-    free : Branch or None
-        The unconstrained model, for a bound that is relative to it.
-    """
+    """Solve the equations of a model for the influence of any row."""
+    # `binding` is None unless the bound binds; `free` is there for a bound that is relative to it.
     related = None
     if binding is not None and binding.free_gradient is not None and free is not None:
         related = free, free.weights(binding.free_gradient)

@@ -17,17 +17,8 @@ from fairridge.search import ModelSettings, PenalizedProblem
 
 
 def state_of(problem: PenalizedProblem, fit: Fit, regime: Regime) -> State:
-    """Return a model with its penalties and derivatives.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    fit : Fit
-        The model at one λ.
-    regime : {"free", "bound", "zero"}
-        Whether λ is 0, follows from the bound, or is infinite.
-    """
+    """Return a model with its penalties and derivatives."""
+    # The regime says whether λ is 0, follows from the bound, or is infinite.
     blind = not problem.space.uses_sensitive
     plain = plain_state(fit, penalty_unit(problem), regime, blind=blind)
     given = Given.of(plain)

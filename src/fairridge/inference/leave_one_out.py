@@ -33,19 +33,8 @@ from fairridge.solvers.spectrum import RANK_TOLERANCE
 
 
 def leave_one_out(fits: Sequence[tuple[GaussianProblem, Fit]]) -> Floats:
-    """Return the sums of weighted squared errors of several models in one pass over their rows.
-
-    Parameters
-    ----------
-    fits : sequence of (GaussianProblem, Fit)
-        Models on the same rows and basis, with a quadratic penalty on α, each at its λ.
-
-    Returns
-    -------
-    ndarray
-        One sum per model. A row that any of them fits perfectly, such as
-        the only one of a level of S, counts in none.
-    """
+    """Return the sums of weighted squared errors of several models in one pass over their rows."""
+    # A row that any of them fits perfectly, such as the only one of a level of S, counts in none.
     problem = fits[0][0]
     basis = problem.space.basis
     shrunk = [

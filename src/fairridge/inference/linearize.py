@@ -34,17 +34,8 @@ from fairridge.inference.state import State
 
 
 def linearize(definition: Definition, at: State, free: State | None) -> Measure:
-    """Return a definition's value at a model, with its derivatives.
-
-    Parameters
-    ----------
-    definition : Definition
-        What is bounded.
-    at : State
-        The model.
-    free : State or None
-        The unconstrained model; None if it has no limit.
-    """
+    """Return a definition's value at a model, with its derivatives."""
+    # `free` is the unconstrained model; None if it has no limit.
     if isinstance(at.ridge, Explained):
         return ExplainedShare(at.ridge)
     if definition.maximum_of:

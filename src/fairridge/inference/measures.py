@@ -137,10 +137,8 @@ class WithoutSensitive(DeviceConstants):
         return -2.0 * kept @ np.linalg.inv(self.given.to_residuals)
 
     def direct(self, at: RowsOfModel) -> Floats:
-        """Return d − E[d] − 2E[g w]ᵀE[wwᵀ]⁻¹w·(what was left out) + 2E[g s̃]ᵀ(v t).
-
-        What was left out of uncentered S does not depend on means.
-        """
+        """Return d − E[d] − 2E[g w]ᵀE[wwᵀ]⁻¹w·(what was left out) + 2E[g s̃]ᵀ(v t)."""
+        # What was left out of uncentered S does not depend on means.
         given, rows = self.given, self.given.seen(at)
         eta, centered, on_alpha = at.without_offset - rows.h, rows.h, 0.0 * given.alpha
         if self.predictors:
@@ -230,15 +228,7 @@ def over_variance(slope: Floats, variance: float) -> Floats:
 def deviance_slopes(
     measure: str, full: float, without: float, null: float
 ) -> tuple[float, tuple[float, float, float]]:
-    """Return a share of deviance, with its derivatives in the three mean deviances.
-
-    Parameters
-    ----------
-    measure : {"deviance", "nagelkerke"}
-        Which share.
-    full, without, null : float
-        Mean deviances of the model, without S, and without S and predictors.
-    """
+    """Return a share of deviance, with its derivatives in the three mean deviances."""
     a, b = without - null, full - null
     if b == 0.0:
         raise ValueError("The model explains nothing of the response: S has no share of that.")

@@ -61,17 +61,7 @@ class _OwnMoves(DeviceConstants):
 
 
 def optimism(problem: PenalizedProblem, fit: Fit, scores: ExplainedScores) -> Floats:
-    """Return κ times the coefficients of the scores of a blind model; zero if κ is negative.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    fit : Fit
-        The model.
-    scores : ExplainedScores
-        What S explains of it.
-    """
+    """Return κ times the coefficients of the scores of a blind model; zero if κ is negative."""
     nothing = 0.0 * scores.coefficients
     if not 0.0 < fit.lambda_ < np.inf:
         return nothing

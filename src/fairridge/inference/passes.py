@@ -67,10 +67,8 @@ class Pass(DeviceConstants):
     quantities: tuple[Quantity, ...] = ()  # one column each
 
     def terms(self, rows: FairRows, more: int = 0) -> Terms:
-        """Return all terms of each row, and some columns of zeros for the caller to fill.
-
-        What quantities have of the branch's own terms is left out; see `completion`.
-        """
+        """Return all terms of each row, and some columns of zeros for the caller to fill."""
+        # What quantities have of the branch's own terms is left out; see `completion`.
         seen, width = self.branch.seen(rows), self.branch.width - self.branch.n_multiples
         last = width + len(self.quantities)
         out = blank((rows.n_rows, last + more), rows.sx, by_column=self.branch.apart)
@@ -96,11 +94,9 @@ class Pass(DeviceConstants):
         return np.asarray(completed + completed.T) / 2.0  # symmetric to the last digit
 
     def completion(self, more: int = 0) -> Floats:
-        """Return what `terms` are to be multiplied with.
-
-        That puts terms in their order, with f u in the place of f s and f x if they are apart, and
-        adds what is linear in the branch's own terms to quantities and to equations.
-        """
+        """Return what `terms` are to be multiplied with."""
+        # That puts terms in their order, with f u in the place of f s and f x if they are apart,
+        # and adds what is linear in the branch's own terms to quantities and to equations.
         width = self.branch.width
         full = np.eye(width + len(self.quantities) + more)
         for j, parts in enumerate(self.quantities):
@@ -198,24 +194,9 @@ def products(
     weighing: Weighing,
     clusters: Integers | None = None,
 ) -> Floats:
-    """Return Σ ζζᵀ over all rows, or over clusters of them, in one pass.
-
-    One more row and column has the sums of the terms, times their weights once, if there are no
-    clusters.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    family : Family
-        The family of the response.
-    what : Pass
-        The terms ζ.
-    weighing : Weighing
-        How much each row counts.
-    clusters : ndarray of int, optional
-        Cluster of each row, 0 to G − 1.
-    """
+    """Return Σ ζζᵀ over all rows, or over clusters of them, in one pass."""
+    # One more row and column has the sums of the terms, times their weights once, if there are no
+    # clusters.
     center = what.branch.center
     if clusters is None:
         return what.completed(engine.sum_over_columns(_Products(family, what, weighing), center), 1)
@@ -246,17 +227,7 @@ class _Terms:
 
 
 def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
-    """Return the terms of every row, in their order; for rows that fit into memory.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    family : Family
-        The family of the response.
-    what : Pass
-        The terms.
-    """
+    """Return the terms of every row, in their order; for rows that fit into memory."""
     center = what.branch.center
     stack: Stack = engine.sum_over_columns(_Terms(family, what), center)
     return stack.array() @ what.completion()

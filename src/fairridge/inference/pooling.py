@@ -274,10 +274,8 @@ def _require_same_models(found: list[Inference]) -> None:
 
 
 def _fixed_at_zero(found: list[Inference], y: Floats, v: Floats) -> Any:
-    """Return which coefficients are fixed at zero in all models; refuse what has no error in some.
-
-    Isolated levels have no standard error.
-    """
+    """Return which coefficients are zero in all models; refuse what has no error in some."""
+    # Isolated levels have no standard error.
     fixed = ((v == 0.0) & (y == 0.0)).all(axis=0)
     missing = (~(v > 0.0)).any(axis=0) & ~fixed
     if missing.any():

@@ -84,13 +84,9 @@ class Population:
 
 
 def fair_spread(covariance: Floats) -> tuple[float, float]:
-    """Return c and q of the multiple of χ² with the mean and variance of ω at r = 0.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (k, k)
-        That of α, times Σ_S/T: its eigenvalues are the variances whose squares add up.
-    """
+    """Return c and q of the multiple of χ² with the mean and variance of ω at r = 0."""
+    # The covariance is that of α, times Σ_S/T: its eigenvalues are the variances whose squares add
+    # up.
     first, second = float(np.trace(covariance)), float(np.trace(covariance @ covariance))
     return (second / first, first * first / second) if second > 0.0 else (0.0, 1.0)
 

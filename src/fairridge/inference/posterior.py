@@ -27,21 +27,9 @@ MAX_KEPT_COLUMNS = 1000
 
 
 def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
-    """Return the posterior covariance of the coefficients of [S, X], for centered columns.
-
-    Parameters
-    ----------
-    problem : Problem
-        The model on its rows, for every λ.
-    fit : Fit
-        The model at its λ.
-
-    Returns
-    -------
-    ndarray of shape (q+p, q+p) or None
-        With σ² the mean squared residual. None for models whose penalties are not such
-        priors, and beyond `MAX_KEPT_COLUMNS` columns.
-    """
+    """Return the posterior covariance of the coefficients of [S, X], for centered columns."""
+    # σ² is the mean squared residual. There is none for models whose penalties are not such priors,
+    # and beyond `MAX_KEPT_COLUMNS` columns.
     settings, basis = problem.settings, problem.basis
     q, p = basis.B.shape
     prior = problem.has_leave_one_out and not problem.space.compressed

@@ -26,26 +26,9 @@ class Predictor:
 def predicted_columns(
     what: Predictor, raw: Estimates, Z: Floats, offset: Floats, confidence: float, df: float | None
 ) -> dict[str, Floats]:
-    """Return means of rows with intervals, as columns.
-
-    Intervals are those of the linear predictor, or of the log odds of each of
-    several classes by the delta method, at both ends.
-
-    Parameters
-    ----------
-    what : Predictor
-        The model.
-    raw : Estimates
-        Intercept and coefficients, class by class.
-    Z : ndarray of shape (n, 1+k)
-        Ones and encoded columns.
-    offset : ndarray of shape (n,)
-        Added to the linear predictor.
-    confidence : float
-        Confidence of each interval.
-    df : float or None
-        Degrees of freedom of t statistics; None for normal quantiles.
-    """
+    """Return means of rows with intervals, as columns."""
+    # Intervals are those of the linear predictor, or of the log odds of each of several classes by
+    # the delta method, at both ends.
     if what.family.n_predictors == 1:
         middle, half = raw.combined(Z, confidence, df)
         middle = middle + offset

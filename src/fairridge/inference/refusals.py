@@ -7,15 +7,7 @@ from fairridge.search import PenalizedProblem, Solution
 
 
 def check_model(problem: PenalizedProblem, solution: Solution) -> None:
-    """Refuse models whose coefficients are not a smooth function of the weights of the rows.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on its rows, for every λ.
-    solution : Solution
-        The model at its bound.
-    """
+    """Refuse models whose coefficients are not a smooth function of the weights of the rows."""
     if problem.space.compressed:
         raise ValueError(
             "there are no standard errors with more predictor columns than rows, or with more than "

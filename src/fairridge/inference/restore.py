@@ -27,23 +27,8 @@ def restored(
     raw_coefficients: Floats,
     n_rows: int,
 ) -> Solution:
-    """Find a model again at its λ(r), without a search, and refuse rows that are not its own.
-
-    Parameters
-    ----------
-    problem : PenalizedProblem
-        The model on the rows, for every λ.
-    unfairness, achieved : float
-        The bound, and the value of the definition.
-    lambda_ : float
-        λ(r).
-    status : str
-        How the search ended.
-    raw_intercept, raw_coefficients : ndarray of shape (), (1,) or (K,); (q+p,) or (K, q+p)
-        Intercept and coefficients of [S, X].
-    n_rows : int
-        Number of rows of the fit.
-    """
+    """Find a model again at its λ(r), without a search, and refuse rows that are not its own."""
+    # Coefficients are those of [S, X], of shape (q+p,) or (K, q+p).
     stored = np.column_stack([np.atleast_1d(raw_intercept), np.atleast_2d(raw_coefficients)])
     isolation = problem.isolation
     all_rows = problem.engine if isolation is None else isolation.all_rows
@@ -67,15 +52,8 @@ def restored(
 
 
 def require_zero_mean(analysis: Analysis, sums: Floats) -> None:
-    """Refuse rows whose influences do not add up to zero, as those of the rows of a fit do.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        The model.
-    sums : ndarray
-        Sums of products of terms, and of terms in the last row; see `passes.products`.
-    """
+    """Refuse rows whose influences do not add up to zero, as those of the rows of a fit do."""
+    # The last row has sums of terms; see `passes.products`.
     branch = analysis.branch
     raw, _, _ = analysis.maps(branch)
     total = sums[-1, : branch.width] @ raw

@@ -94,10 +94,8 @@ class FairRows:
 
     @cached_property
     def z(self) -> Floats:
-        """Ones, s and u, of shape (n, 1+q+p).
-
-        Terms that are multiples of u do without: writing z takes as long as the rest of a pass.
-        """
+        """Ones, s and u, of shape (n, 1+q+p)."""
+        # Terms that are multiples of u do without: writing z takes as long as the rest of a pass.
         z = blank((self.n_rows, 1 + self.sx.shape[1]), self.sx)
         z[:, 0], z[:, 1 : 1 + self.q] = 1.0, self.s
         z[:, 1 + self.q :] = self.x - self.s @ self.basis[0]
@@ -201,13 +199,8 @@ class RowsOfModel:
         return 0.5 * curvature[:, 0, 0]
 
     def write_score_columns(self, out: Floats) -> None:
-        """Write the derivative of the total score of z in the weight of each row.
-
-        Parameters
-        ----------
-        out : ndarray of shape (n, m, 1+q+p)
-            Written in place.
-        """
+        """Write the derivative of the total score of z in the weight of each row."""
+        # `out` has the shape (n, m, 1+q+p).
         rows = self.rows
         if rows.family.separable:
             write_multiples(self.score, rows.z, out)

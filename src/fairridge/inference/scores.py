@@ -252,19 +252,8 @@ def _whitening(scatter: Floats) -> Floats:
 def explained_scores(
     fits: Sequence[Fit], engine: Engine, means: Any = None
 ) -> list[ExplainedScores]:
-    """Evaluate the scores of several models on any rows, in two passes.
-
-    With controls, these are the scores less what the controls explain.
-
-    Parameters
-    ----------
-    fits : sequence of Fit
-        The models, in columns.
-    engine : Engine
-        Where the rows are.
-    means : callable, optional
-        The means of rows, if scores are these; linear predictors by default.
-    """
+    """Evaluate the scores of several models on any rows, in two passes."""
+    # With controls, these are the scores less what the controls explain.
     basis, q = fits[0].basis, len(fits[0].basis.center_sensitive)
     places = [fit.place for fit in fits]
     width, c = places[0][2].shape[1], len(fits[0].controls)

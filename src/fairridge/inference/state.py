@@ -43,10 +43,10 @@ class Form(Protocol):
         ...
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
-        """Subtract what each row adds to the slope, times a factor, from `out` of shape (n, m, k).
-
-        The mean of what all rows add is the slope.
-        """
+        """Subtract what each row adds to the slope, times a factor, from `out`."""
+        # `out` has the shape (n, m, k).
+        #
+        # The mean of what all rows add is the slope.
         ...
 
 
@@ -139,13 +139,8 @@ class State:
         return float(np.trace(self.hessian @ self.bordered_inverse()[:size, :size]))
 
     def bordered_inverse(self, bounded: Floats | None = None) -> Floats:
-        """Invert −∂(equations)/∂θ, bordered by what is held at zero or bounded, in its directions.
-
-        Parameters
-        ----------
-        bounded : ndarray of shape (m, k), optional
-            Derivative in θ of what is bounded, if the bound binds.
-        """
+        """Invert −∂(equations)/∂θ, bordered by what is held at zero or bounded."""
+        # `bounded` is the derivative in θ of what is bounded, if the bound binds.
         N, size = self.directions, self.theta.size
         below = right = np.zeros((0, size))
         if self.held is not None:

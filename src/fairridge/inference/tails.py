@@ -43,15 +43,7 @@ def largest(values: Floats, count: int) -> _Largest:
 
 
 def too_heavy(engine: Engine, center: Floats) -> str | None:
-    """Say which sensitive attribute has too heavy a tail, and what to do; None if none has.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    center : ndarray
-        Means of the columns [S, X].
-    """
+    """Say which sensitive attribute has too heavy a tail, and what to do; None if none has."""
     n, q = engine.n_rows, engine.n_sensitive
     numbers = np.flatnonzero(~np.asarray(engine.moments().binary[:q]))
     count = int(min(np.sqrt(n / 3.0), LARGEST_SHARE * n))
@@ -79,10 +71,8 @@ def too_heavy(engine: Engine, center: Floats) -> str | None:
 
 
 def tail_index(values: Floats) -> float:
-    """Return Hill's estimate from numbers in falling order, the last one below the tail.
-
-    The tail begins halfway to the next larger number: of counts many are equal.
-    """
+    """Return Hill's estimate from numbers in falling order, the last one below the tail."""
+    # The tail begins halfway to the next larger number: of counts many are equal.
     above = values[values > values[-1]]
     if not above.size:
         return np.inf

@@ -20,25 +20,15 @@ Values = Floats | Levels
 
 @dataclass(frozen=True, repr=False)
 class AttributeLeakage(Tabular):
-    """How well each predictor predicts each sensitive attribute, on held-out rows.
+    """How well each predictor predicts each sensitive attribute, on held-out rows."""
 
-    Attributes
-    ----------
-    predictors : tuple of str
-        Names, with "(all predictors)" as the last.
-    attributes : tuple of str
-        Names of the sensitive attributes.
-    measures : tuple of str
-        What is measured of each attribute: "AUC" of its levels, each against
-        the others and weighted by their rows; "R²" of a number.
-    values : ndarray of shape (k+1, a)
-        AUC is 0.5 and R² 0 or less if the predictor is uninformative; 1 if it
-        determines the attribute. NaN if the attribute does not vary.
-    """
-
-    predictors: tuple[str, ...]
-    attributes: tuple[str, ...]
+    predictors: tuple[str, ...]  # names, with "(all predictors)" as the last
+    attributes: tuple[str, ...]  # names of the sensitive attributes
+    # What is measured of each attribute: "AUC" of its levels, each against the others and weighted
+    # by their rows; "R²" of a number.
     measures: tuple[str, ...]
+    # AUC is 0.5 and R² 0 or less if the predictor is uninformative; 1 if it determines the
+    # attribute. NaN if the attribute does not vary. Of shape (k+1, a).
     values: Floats
     _backend: Any = None
 
@@ -67,15 +57,13 @@ def attribute_leakage(
     n_folds: int = 5,
     backend: Any = None,
 ) -> AttributeLeakage:
-    """Predict every attribute from each predictor alone, and from all of them, across folds.
-
-    Numbers enter linearly. A categorical enters by the mean of the attribute in each level, shrunk
-    towards the mean of all rows and found on other rows than those the model is fitted to
-    (scikit-learn's ``TargetEncoder``), so that 900 ZIP codes can be informative without repeating
-    each row's own attribute. A missing category is a level; a missing number of a predictor is the
-    mean of the others beside a 0/1 column, and rows without the number of an attribute do not count
-    for that attribute. There are fewer folds if a level of the attribute has fewer rows.
-    """
+    """Predict every attribute from each predictor alone, and from all of them, across folds."""
+    # Numbers enter linearly. A categorical enters by the mean of the attribute in each level,
+    # shrunk towards the mean of all rows and found on other rows than those the model is fitted to
+    # (scikit-learn's ``TargetEncoder``), so that 900 ZIP codes can be informative without repeating
+    # each row's own attribute. A missing category is a level; a missing number of a predictor is
+    # the mean of the others beside a 0/1 column, and rows without the number of an attribute do not
+    # count for that attribute. There are fewer folds if a level of the attribute has fewer rows.
     groups = [[name] for name in predictors] + [list(predictors)]
     values = np.empty((len(groups), len(attributes)))
     for k, column in enumerate(attributes.values()):

@@ -89,18 +89,16 @@ def lmg(
     attributes: Sequence[str],
     backend: Any = None,
 ) -> Attribution:
-    """Split R²_S exactly over sensitive attributes (Lindeman, Merenda and Gold's measure).
-
-    v(T) = tr(c_Tᵀ Σ_T⁺ c_T) / VAR(η) is the R² of η regressed on the attributes in T, with Σ the
-    covariance of the encoded columns of S, `players` the attributes that these belong to, and
-    c = COV(S, η), with a column for each of several η. An attribute gets the mean of what it adds,
-    over all orders in which the attributes can enter: its Shapley value
-
-        φ_j = Σ_{T ∌ j} |T|!(k−|T|−1)!/k! · (v(T ∪ j) − v(T)),
-
-    which is never negative and sums to v(S) = R²_S. In training, where S and U are orthogonal,
-    c = Σα and VAR(η) = VAR(Sα) + VAR(Uβ).
-    """
+    """Split R²_S exactly over sensitive attributes (Lindeman, Merenda and Gold's measure)."""
+    # v(T) = tr(c_Tᵀ Σ_T⁺ c_T) / VAR(η) is the R² of η regressed on the attributes in T, with Σ the
+    # covariance of the encoded columns of S, `players` the attributes that these belong to, and c =
+    # COV(S, η), with a column for each of several η. An attribute gets the mean of what it adds,
+    # over all orders in which the attributes can enter: its Shapley value
+    #
+    #     φ_j = Σ_{T ∌ j} |T|!(k−|T|−1)!/k! · (v(T ∪ j) − v(T)),
+    #
+    # which is never negative and sums to v(S) = R²_S. In training, where S and U are orthogonal, c
+    # = Σα and VAR(η) = VAR(Sα) + VAR(Uβ).
     k = len(attributes)
     if k > MAX_SPLIT_ATTRIBUTES:
         raise ValueError(
@@ -125,12 +123,10 @@ def lmg(
 
 
 def _explained_by_subsets(covariance: Floats, cross: Floats, players: Integers, k: int) -> Floats:
-    """tr(c_Tᵀ Σ_T⁺ c_T) for every subset T of k attributes, in the order of their bits.
-
-    Attributes are eliminated one after the other, from all subsets of those
-    before at once: each subset leaves the next attribute out or takes its
-    Schur complement. All 2^k subsets cost little more than the last step.
-    """
+    """tr(c_Tᵀ Σ_T⁺ c_T) for every subset T of k attributes, in the order of their bits."""
+    # Attributes are eliminated one after the other, from all subsets of those before at once: each
+    # subset leaves the next attribute out or takes its Schur complement. All 2^k subsets cost
+    # little more than the last step.
     order = np.argsort(players, kind="stable")
     scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     scale = np.where(scale > 0.0, scale, 1.0)
@@ -257,12 +253,10 @@ def proxy_terms(
     labels: Sequence[str] = ("",),
     backend: Any = None,
 ) -> Proxies:
-    """Split the covariance of η with S over the terms of η.
-
-    B has the coefficients of X on S, so that COV(S, X) = covariance·B; `alpha` and `beta` those of
-    S and U, one row per linear predictor. `deviation` are the standard deviations of the encoded
-    predictors, and `players` the predictors that these belong to.
-    """
+    """Split the covariance of η with S over the terms of η."""
+    # B has the coefficients of X on S, so that COV(S, X) = covariance·B; `alpha` and `beta` those
+    # of S and U, one row per linear predictor. `deviation` are the standard deviations of the
+    # encoded predictors, and `players` the predictors that these belong to.
     owner = np.zeros((B.shape[1], len(predictors)))
     owner[np.arange(B.shape[1]), np.asarray(players, dtype=np.intp)] = 1.0
     cross = covariance @ B

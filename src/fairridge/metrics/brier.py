@@ -17,12 +17,10 @@ SCORE_TIMES = 50
 def brier_terms(
     time: Floats, event: Floats, survival: Floats, times: Floats, weight: Floats
 ) -> Floats:
-    """Return what rows add to the Brier score at each of some times, which lie before the last.
-
-    With G the Kaplan–Meier estimate of not being censored yet, the score BS(t) is the weighted mean
-    of S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))² 1{T > t}/G(t) (Graf et al. 1999), and without
-    censoring that of (1{T > t} − S(t|x))².
-    """
+    """Return what rows add to the Brier score at each of some times, which lie before the last."""
+    # With G the Kaplan–Meier estimate of not being censored yet, the score BS(t) is the weighted
+    # mean of S(t|x)² 1{T ≤ t, event}/G(T−) + (1 − S(t|x))² 1{T > t}/G(t) (Graf et al. 1999), and
+    # without censoring that of (1{T > t} − S(t|x))².
     known, free = _uncensored(time, event, weight)
     before = np.where(event > 0.0, free[np.searchsorted(known, time, side="left")], 1.0)
     died = (time[:, None] <= times) & (event[:, None] > 0.0)
@@ -48,11 +46,9 @@ class PredictedSurvival:
         )
 
     def terms(self, weight: Floats) -> Floats | None:
-        """Return what rows add to the integrated score; None if all have left before its end.
-
-        How often they are censored is estimated from these rows alone: of groups that are
-        censored differently the others say nothing.
-        """
+        """Return what rows add to the integrated score; None if all have left before its end."""
+        # How often they are censored is estimated from these rows alone: of groups that are
+        # censored differently the others say nothing.
         if self.time.max() <= self.times[-1] and not self.event[self.time.argmax()]:
             return None
         terms = brier_terms(self.time, self.event, self.survival, self.times, weight)
@@ -85,11 +81,9 @@ def integrated_brier_score(
     weight: Floats,
     baseline: tuple[Floats, Floats],
 ) -> float:
-    """Return the mean Brier score of S(t|x) = exp(−H₀(t)e^η) between the first and last events.
-
-    `baseline` are event times and log H₀ there. NaN with fewer than two distinct events before
-    the last time.
-    """
+    """Return the mean Brier score of S(t|x) = exp(−H₀(t)e^η) between the first and last events."""
+    # `baseline` are event times and log H₀ there. NaN with fewer than two distinct events before
+    # the last time.
     times = times_of_events(time, event)
     if len(times) < 2:
         return float("nan")
@@ -98,10 +92,8 @@ def integrated_brier_score(
 
 
 def _uncensored(time: Floats, event: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return times, and the Kaplan–Meier estimate of not being censored before and after each.
-
-    Events come first.
-    """
+    """Return times, and the Kaplan–Meier estimate of not being censored before and after each."""
+    # Events come first.
     times, codes = np.unique(time, return_inverse=True)
     lost = np.bincount(codes, weights=weight * (event == 0.0))
     died = np.bincount(codes, weights=weight * (event > 0.0))

@@ -10,29 +10,19 @@ from fairridge.metrics.sorted_scores import ranking
 
 
 def area_under_curve(positive: Booleans, score: Floats, weight: Floats) -> float:
-    """Share of pairs in which the positive row has the higher score; ties count one half.
-
-    NaN if all rows are positive, or none is.
-    """
+    """Share of pairs in which the positive row has the higher score; ties count one half."""
+    # NaN if all rows are positive, or none is.
     return ranking(positive, score, weight, CONFIDENCE).auc.value
 
 
 def concordance_index(
     time: Floats, event: Floats, risk: Floats, weight: Floats | None = None
 ) -> float:
-    """Return the share of comparable pairs in which the higher risk fails first (Harrell's C).
-
-    A pair is comparable when the earlier of two times is an event, or, at
-    equal times, when one is an event and the other censored. Equal risks
-    count one half. O(n log n) with a tree of partial sums.
-
-    Parameters
-    ----------
-    time, event, risk : ndarray of shape (n,)
-        Times, 1 for an event and 0 for censoring, and predicted risks.
-    weight : ndarray of shape (n,), optional
-        A pair counts the product of its weights.
-    """
+    """Return the share of comparable pairs in which the higher risk fails first (Harrell's C)."""
+    # A pair is comparable when the earlier of two times is an event, or, at equal times, when one
+    # is an event and the other censored. Equal risks count one half. O(n log n) with a tree of
+    # partial sums.
+    # A pair counts the product of its weights.
     weight = np.ones(len(time)) if weight is None else weight
     levels, rank = np.unique(risk, return_inverse=True)
     tree = _PartialSums(len(levels))

@@ -43,10 +43,8 @@ Limits = Callable[[Floats, Floats, float], tuple[Floats, Floats]]
 def ratios(
     limits: Limits, groups: Sequence[Estimate], reference: Estimate, confidence: float
 ) -> list[Estimate]:
-    """Return the ratios of shares, or means, of groups to that of another.
-
-    Undefined if that is 0; those of means unless all are positive.
-    """
+    """Return the ratios of shares, or means, of groups to that of another."""
+    # Undefined if that is 0; those of means unless all are positive.
     if not reference.value > 0.0 or not _have_ratios(limits, groups):
         return [UNDEFINED] * len(groups)
     known = [k for k, group in enumerate(groups) if group.size > 0.0]
@@ -63,10 +61,8 @@ def ratios(
 def smallest_ratio(
     limits: Limits, groups: Sequence[Estimate], confidence: float | None
 ) -> Estimate:
-    """Return the lowest share, or mean, of a group over the highest, at most 1.
-
-    Without a confidence it has no interval; undefined for means unless all are positive.
-    """
+    """Return the lowest share, or mean, of a group over the highest, at most 1."""
+    # Without a confidence it has no interval; undefined for means unless all are positive.
     known = [group for group in groups if group.value == group.value]
     values = [group.value for group in known]
     if len(known) < 2 or max(values) <= 0.0 or not _have_ratios(limits, groups):
@@ -142,10 +138,8 @@ def mean_limits(first: Floats, second: Floats, outside: float) -> tuple[Floats, 
 
 
 def welch(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return the standard errors of differences of means, and their degrees of freedom.
-
-    Both have three rows: values, sizes and errors.
-    """
+    """Return the standard errors of differences of means, and their degrees of freedom."""
+    # Both have three rows: values, sizes and errors.
     (_, n1, e1), (_, n2, e2) = first, second
     v1, v2 = e1**2, e2**2
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -22,14 +22,12 @@ from fairridge.metrics.sorted_scores import SortedScores
 
 
 def dependence(rows: ScoredRows, groups: Sequence[Grouping]) -> dict[str, float]:
-    """Measure how predictions, numbers or probabilities of classes, depend on S.
-
-    By several definitions, 0 where there is none that they see: `equality_of_opportunity`, the
-    share of S in what S and then y explain of the predictions; `individual`,
-    Σ d(yᵢ, yⱼ)(sᵢa − sⱼa)², not normalized; `max_correlation`, the largest |correlation| with a
-    column of S; `kolmogorov_smirnov` and `wasserstein`, the largest distance between the
-    predictions of a group and of all others.
-    """
+    """Measure how predictions, numbers or probabilities of classes, depend on S."""
+    # By several definitions, 0 where there is none that they see: `equality_of_opportunity`, the
+    # share of S in what S and then y explain of the predictions; `individual`, Σ d(yᵢ, yⱼ)(sᵢa −
+    # sⱼa)², not normalized; `max_correlation`, the largest |correlation| with a column of S;
+    # `kolmogorov_smirnov` and `wasserstein`, the largest distance between the predictions of a
+    # group and of all others.
     family, predicted, response, targets = _as_numbers(rows)
     S, weight = rows.sensitive, rows.mean_weight
     size = float(targets.std(axis=0).max(initial=0.0))

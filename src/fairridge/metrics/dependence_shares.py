@@ -30,10 +30,8 @@ NEGLIGIBLE_DEVIATION = 1e-12
 
 
 def sensitive_span(S: Floats, weight: Floats) -> Floats:
-    """Return orthonormal columns, under the weights, with the span of centered S.
-
-    Products of almost collinear columns of S lose the digits that tell these apart.
-    """
+    """Return orthonormal columns, under the weights, with the span of centered S."""
+    # Products of almost collinear columns of S lose the digits that tell these apart.
     centered = S - np.average(S, axis=0, weights=weight)
     constant = S.min(axis=0) == S.max(axis=0)
     root = np.sqrt(weight)[:, None]

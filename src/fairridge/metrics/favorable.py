@@ -23,25 +23,14 @@ YES, NO = frozenset({"1", "true", "yes", "y", "t"}), frozenset({"0", "false", "n
 
 @dataclass(frozen=True)
 class Favorable:
-    """The outcome that people want, and why it was chosen.
+    """The outcome that people want, and why it was chosen."""
 
-    Attributes
-    ----------
-    label : object
-        The class; "high" or "low" for numbers.
-    high : bool
-        Whether a high score (predicted number, probability of the positive
-        class, log hazard ratio) means this outcome.
-    words : str
-        The outcome for readers, such as "default = 0".
-    reason : str
-        Why it was chosen if the user did not say; "" otherwise.
-    """
-
-    label: Any
+    label: Any  # the class; "high" or "low" for numbers
+    # Whether a high score (predicted number, probability of the positive class, log hazard ratio)
+    # means this outcome.
     high: bool
-    words: str
-    reason: str = ""
+    words: str  # the outcome for readers, such as "default = 0"
+    reason: str = ""  # why it was chosen if the user did not say; "" otherwise
 
     @property
     def with_reason(self) -> str:
@@ -60,13 +49,11 @@ def favorable_outcome(
     classes: Sequence[Any] = (),
     score: str = "",
 ) -> Favorable:
-    """Choose the outcome that people want; where `favorable` is None, names of outcomes tell.
-
-    Those such as default, bad, fraud, churn or arrest are unfavorable, and without such a name high
-    scores are favorable. `positive` is the class that scores are of, if they are of `classes`;
-    `score` says what numbers are other than predictions of the response, such as a hazard, of which
-    low values are favorable.
-    """
+    """Choose the outcome that people want; where `favorable` is None, names of outcomes tell."""
+    # Those such as default, bad, fraud, churn or arrest are unfavorable, and without such a name
+    # high scores are favorable. `positive` is the class that scores are of, if they are of
+    # `classes`; `score` says what numbers are other than predictions of the response, such as a
+    # hazard, of which low values are favorable.
     labels = [] if positive is None else [*classes, *([] if positive in classes else [positive])]
     reason = ""
     if favorable is None:

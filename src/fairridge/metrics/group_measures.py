@@ -18,65 +18,40 @@ _FLAT = {"impact_ratio": "adverse_impact_ratio"}
 
 @dataclass(frozen=True)
 class GroupMeasures:
-    """What is measured in one group; NaN where it is not defined.
-
-    Attributes
-    ----------
-    attribute, group : str
-        Which group.
-    count, share : int and float
-        Rows, and share of the total weight.
-    small : bool
-        Whether there are too few rows to compare.
-    mean_prediction, mean_response : Estimate
-        Means; for classes, of probabilities and of the positive class.
-    selection_rate : Estimate
-        Share of rows for which the favorable outcome is predicted.
-    true_positive_rate, false_positive_rate, precision : Estimate
-        Share selected among those who had the favorable outcome, among the
-        others, and share of those who had it among those selected.
-    calibration : Estimate
-        Mean of observed minus predicted.
-    rmse : float
-        Root mean squared difference of response and prediction; for
-        probabilities the root of the Brier score.
-    distances : Distances
-        From the rest of the rows, or from the reference group.
-    ranking : Ranking
-        How well scores separate the classes here.
-    brier : Estimate
-        Integrated Brier score of predicted survival; 0 is perfect.
-    impact_ratio : Estimate
-        Selection rate relative to the highest one, or to the reference group's.
-    mean_ratio : Estimate
-        Mean prediction relative to the highest one, or to the reference group's;
-        of counts and amounts, numbers that are positive by their nature.
-    predicted_over_observed : Estimate
-        Mean prediction over mean response, of probabilities, counts and amounts (calibration in
-        the large): 1 is calibrated.
-    adjusted_difference : Estimate or None
-        Mean prediction less that of all others with equal controls; None without controls.
-    """
+    """What is measured in one group; NaN where it is not defined."""
 
     attribute: str
     group: str
+    # Rows, and share of the total weight.
     count: int
     share: float
-    small: bool
+    small: bool  # whether there are too few rows to compare
+    # Means; for classes, of probabilities and of the positive class.
     mean_prediction: Estimate
     mean_response: Estimate = UNDEFINED
+    # Share of rows for which the favorable outcome is predicted.
     selection_rate: Estimate = UNDEFINED
+    # Share selected among those who had the favorable outcome, among the others, and share of those
+    # who had it among those selected.
     true_positive_rate: Estimate = UNDEFINED
     false_positive_rate: Estimate = UNDEFINED
     precision: Estimate = UNDEFINED
-    calibration: Estimate = UNDEFINED
+    calibration: Estimate = UNDEFINED  # mean of observed minus predicted
+    # Root mean squared difference of response and prediction; for probabilities the root of the
+    # Brier score.
     rmse: float = float("nan")
-    distances: Distances = INCOMPARABLE
-    ranking: Ranking = UNRANKED
-    brier: Estimate = UNDEFINED
+    distances: Distances = INCOMPARABLE  # from the rest of the rows, or from the reference group
+    ranking: Ranking = UNRANKED  # how well scores separate the classes here
+    brier: Estimate = UNDEFINED  # integrated Brier score of predicted survival; 0 is perfect
+    # Selection rate relative to the highest one, or to the reference group's.
     impact_ratio: Estimate = UNDEFINED
+    # Mean prediction relative to the highest one, or to the reference group's; of counts and
+    # amounts, numbers that are positive by their nature.
     mean_ratio: Estimate = UNDEFINED
+    # Mean prediction over mean response, of probabilities, counts and amounts (calibration in the
+    # large): 1 is calibrated.
     predicted_over_observed: Estimate = UNDEFINED
+    # Mean prediction less that of all others with equal controls; None without controls.
     adjusted_difference: Estimate | None = None
 
     @property
@@ -112,29 +87,16 @@ class GroupMeasures:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Responses and predictions of one group within one tenth of all predictions.
-
-    Attributes
-    ----------
-    attribute, group : str
-        Which group.
-    low, high : float
-        Smallest and largest prediction here.
-    count : int
-        Rows.
-    mean_prediction : float
-        Mean prediction.
-    mean_response : Estimate
-        Mean response; the share of the positive class.
-    """
+    """Responses and predictions of one group within one tenth of all predictions."""
 
     attribute: str
     group: str
+    # Smallest and largest prediction here.
     low: float
     high: float
     count: int
     mean_prediction: float
-    mean_response: Estimate
+    mean_response: Estimate  # mean response; the share of the positive class
 
     @property
     def calibration(self) -> float:
@@ -155,18 +117,10 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Correlation of the predictions with one column of S.
+    """Correlation of the predictions with one column of S."""
 
-    Attributes
-    ----------
-    column : str
-        The column; ``attribute[level]`` is the 0/1 column of a level.
-    value : float
-        In [−1, 1].
-    """
-
-    column: str
-    value: float
+    column: str  # the column; ``attribute[level]`` is the 0/1 column of a level
+    value: float  # in [−1, 1]
 
 
 class Between:
@@ -195,43 +149,23 @@ class Between:
 
 @dataclass(frozen=True)
 class AttributeAudit(Between):
-    """All groups of one attribute, and how far they are apart.
+    """All groups of one attribute, and how far they are apart."""
 
-    Differences and ratios leave small groups out; they are NaN with fewer
-    than two groups, or if no row is selected. Their intervals hold for the
-    extremes over all pairs of groups; see `contrasts`.
+    # Differences and ratios leave small groups out; they are NaN with fewer than two groups, or if
+    # no row is selected. Their intervals hold for the extremes over all pairs of groups; see
+    # `contrasts`.
 
-    Attributes
-    ----------
-    attribute : str
-        Name.
-    groups : tuple of GroupMeasures
-        One per group.
-    reference : str or None
-        The group others are compared with, if one was named.
-    parity_difference, parity_ratio : Estimate
-        Largest minus smallest selection rate, and smallest over largest.
-    opportunity_difference : Estimate
-        The same difference of true positive rates.
-    odds_difference : Estimate
-        The larger of the differences of true and of false positive rates.
-    mean_difference : Estimate
-        Largest minus smallest mean prediction.
-    mean_ratio : Estimate
-        Smallest mean prediction over the largest, of counts and amounts.
-    calibration : tuple of CalibrationBin
-        Responses against predictions, by group and tenth of the predictions.
-    """
-
-    attribute: str
-    groups: tuple[GroupMeasures, ...]
-    reference: str | None
+    attribute: str  # name
+    groups: tuple[GroupMeasures, ...]  # one per group
+    reference: str | None  # the group others are compared with, if one was named
+    # Largest minus smallest selection rate, and smallest over largest.
     parity_difference: Estimate
     parity_ratio: Estimate
-    opportunity_difference: Estimate
-    odds_difference: Estimate
-    mean_difference: Estimate
-    mean_ratio: Estimate
+    opportunity_difference: Estimate  # the same difference of true positive rates
+    odds_difference: Estimate  # the larger of the differences of true and of false positive rates
+    mean_difference: Estimate  # largest minus smallest mean prediction
+    mean_ratio: Estimate  # smallest mean prediction over the largest, of counts and amounts
+    # Responses against predictions, by group and tenth of the predictions.
     calibration: tuple[CalibrationBin, ...]
 
     @property

@@ -36,11 +36,10 @@ SMALL_GROUP_ROWS = 30
 
 @dataclass(frozen=True)
 class GroupTable:
-    """Rows, weights, and means and squares of columns, by group; with those of other rows it adds.
+    """Rows, weights, and means and squares of columns, by group; other rows can be added."""
 
-    The groups of all attributes follow each other. Rows of weight zero are absent, and a group
-    without rows has means of NaN.
-    """
+    # The groups of all attributes follow each other. Rows of weight zero are absent, and a group
+    # without rows has means of NaN.
 
     attributes: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]  # names of the groups, by attribute
@@ -129,10 +128,8 @@ class GroupTable:
         return mean_estimates(self.means[column], variance, self.sizes, confidence)
 
     def totals(self, first: int, confidence: float, *, amounts: bool) -> list[Estimate]:
-        """Return Σ w predicted / Σ w observed of each group.
-
-        Three columns have what is predicted, observed, and the latter less the former.
-        """
+        """Return Σ w predicted / Σ w observed of each group."""
+        # Three columns have what is predicted, observed, and the latter less the former.
         columns = slice(first, first + 3)
         means, variances = self.means[columns], _quotient(self.squares[columns], self.weights)
         alike = [(own, self.weights[own]) for own in self.places] if amounts else ()
@@ -154,19 +151,15 @@ def compared_shares(table: GroupTable) -> list[Floats]:
 
 
 def decision_gap(table: GroupTable) -> float:
-    """Return the largest difference between groups in the share of rows that are given a class.
-
-    NaN if no attribute has two groups of at least 30 rows.
-    """
+    """Return the largest difference between groups in the share of rows that are given a class."""
+    # NaN if no attribute has two groups of at least 30 rows.
     gaps = [float(np.ptp(shares, axis=1).max()) for shares in compared_shares(table)]
     return max(gaps, default=float("nan"))
 
 
 def impact_ratios(table: GroupTable) -> Floats:
-    """Return, for every class, the lowest share of a group that is given it over the highest.
-
-    The smallest over attributes; NaN if no row is given the class, or if there is no gap.
-    """
+    """Return, for every class, the lowest share of a group that is given it over the highest."""
+    # The smallest over attributes; NaN if no row is given the class, or if there is no gap.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = [shares.min(axis=1) / shares.max(axis=1) for shares in compared_shares(table)]
     return np.fmin.reduce(ratios) if ratios else np.full(len(table.means), np.nan)
@@ -178,10 +171,9 @@ def _sums_by_group(
     weighted: Sequence[NDArray[Any]],
     grouping: Grouping,
 ) -> tuple[Integers, Floats, Floats, Floats, Floats]:
-    """Return counts, weights, sizes, means and squares by the groups of one attribute.
-
-    Weights are relative to the largest, and None if all are equal; columns come times them as well.
-    """
+    """Return counts, weights, sizes, means and squares by the groups of one attribute."""
+    # Weights are relative to the largest, and None if all are equal; columns come times them as
+    # well.
     codes, size = grouping.codes, len(grouping.labels)
     counts = np.bincount(codes, minlength=size)
     total, sizes = counts.astype(np.float64), counts.astype(np.float64)
@@ -224,10 +216,8 @@ def _quotient(above: Any, below: Floats) -> Floats:
 
 
 def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[Any]]:
-    """Return predictions, observations and their differences, three columns per outcome.
-
-    Numbers are in units of the largest.
-    """
+    """Return predictions, observations and their differences, three columns per outcome."""
+    # Numbers are in units of the largest.
     response = response[:, :1]
     if family.reads == "numbers":
         predicted = family.mean(family.to_contrasts(eta.T).T)
@@ -288,13 +278,11 @@ def training_table(
     groupings: Sequence[Grouping] | None = None,
     means: PredictedMeans | None = None,
 ) -> GroupTable:
-    """Decide for the likeliest class of every row, if there are any, and count by group.
-
-    If groups of rows in memory are known, three columns of totals per outcome follow: what the
-    model predicts, the response, and what it is more. Decisions take one pass over the rows, and
-    one more to cut numeric attributes into groups. `means` are what will be asked of the model: if
-    its rows have to be read for them, they are summed in the same pass.
-    """
+    """Decide for the likeliest class of every row, if there are any, and count by group."""
+    # If groups of rows in memory are known, three columns of totals per outcome follow: what the
+    # model predicts, the response, and what it is more. Decisions take one pass over the rows, and
+    # one more to cut numeric attributes into groups. `means` are what will be asked of the model:
+    # if its rows have to be read for them, they are summed in the same pass.
     raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
     level = np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
     bands = () if groupings is not None else bands_of(engine)

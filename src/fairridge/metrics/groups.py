@@ -71,10 +71,8 @@ class Grouping:
 
 
 def sensitive_table(design: Design, X: Table, S: Table | None) -> Table:
-    """Return the sensitive attributes of rows, which may have them in another order than at fit.
-
-    Columns of arrays keep the names that their positions give them.
-    """
+    """Return the sensitive attributes of rows, which may have them in another order than at fit."""
+    # Columns of arrays keep the names that their positions give them.
     table, names = (X, design.names) if S is None else (S, design.sensitive_names)
     places: Sequence[int] = design.positions_sensitive
     if names is not None and table.names is not None:
@@ -83,11 +81,9 @@ def sensitive_table(design: Design, X: Table, S: Table | None) -> Table:
 
 
 def groupings(table: Table, weight: Floats) -> tuple[Grouping, ...]:
-    """Partition the rows by every column.
-
-    Numbers of more than four values are cut at their weighted quantiles. Rows whose attribute is
-    missing are a group of their own, the last.
-    """
+    """Partition the rows by every column."""
+    # Numbers of more than four values are cut at their weighted quantiles. Rows whose attribute is
+    # missing are a group of their own, the last.
     attributes = enumerate(attributes_of(attribute_values(table, weight)))
     return tuple(one.grouping(table.column(k)) for k, one in attributes)
 
@@ -99,11 +95,9 @@ def numbers_beyond(table: Table, most: int) -> list[bool]:
 
 
 def written_out(known: Sequence[Attribute], table: Table) -> Floats:
-    """Write attributes out: numbers as they are, and a 0/1 column for every level that has rows.
-
-    A missing category is a level; a missing number is the mean of the others, beside a
-    0/1 column that says so.
-    """
+    """Write attributes out: numbers as they are, and a 0/1 column for every level that has rows."""
+    # A missing category is a level; a missing number is the mean of the others, beside a 0/1 column
+    # that says so.
     return np.column_stack(
         [
             column
@@ -260,10 +254,10 @@ class AttributeValues:
 def encoded_groupings(
     pieces: Sequence[Piece], encoding: Encoding, weight: Floats, bands: Sequence[Bands] = ()
 ) -> list[Grouping]:
-    """Group encoded rows by each attribute as `groupings` does; products of columns have no groups.
-
-    Numbers are cut at their own values unless `bands` say where.
-    """
+    """Group encoded rows by each attribute, as `groupings` does."""
+    # Products of columns have no groups.
+    #
+    # Numbers are cut at their own values unless `bands` say where.
     first = np.cumsum([0, *(column.width for column in encoding.columns)]).tolist()
     own = dict(zip(first, encoding.columns, strict=False))
     attributes: list[Callable[[], Grouping]] = []
@@ -290,10 +284,8 @@ def _banded(name: str, values: Floats, weight: Floats, bands: Bands | None) -> G
 
 
 def crossing(parts: Sequence[Grouping], *, every_cell: bool = False) -> Grouping:
-    """Partition the rows by several attributes together.
-
-    Combinations without rows are left out, unless other batches may have rows of `every_cell`.
-    """
+    """Partition the rows by several attributes together."""
+    # Combinations without rows are left out, unless other batches may have rows of `every_cell`.
     codes, labels = parts[0].codes, parts[0].labels
     for part in parts[1:]:  # two at a time, so that codes stay small
         codes, size = codes * len(part.labels) + part.codes, len(labels) * len(part.labels)
@@ -351,13 +343,11 @@ class Bands:
 
 @dataclass(frozen=True)
 class ValueWeights:
-    """Values of a column in order, and their weights; with those of other rows they add.
+    """Values of a column in order, and their weights; with those of other rows they add."""
 
-    Of more than 65,536 values, those that agree in their leading digits count
-    as the largest of them. So memory has a limit, and the result does not
-    depend on the order in which rows are added: rounding up to some digits and
-    then to fewer is rounding up to fewer.
-    """
+    # Of more than 65,536 values, those that agree in their leading digits count as the largest of
+    # them. So memory has a limit, and the result does not depend on the order in which rows are
+    # added: rounding up to some digits and then to fewer is rounding up to fewer.
 
     values: Floats
     weights: Floats
@@ -439,10 +429,8 @@ def quantile_edges(values: Floats, weight: Floats, bins: int) -> Floats:
 
 
 def few_values(column: NDArray[Any], most: int) -> NDArray[Any] | None:
-    """Return the values of a column in order; None if they are many.
-
-    Values of the first rows are mostly all there are: to compare is faster than to sort.
-    """
+    """Return the values of a column in order; None if they are many."""
+    # Values of the first rows are mostly all there are: to compare is faster than to sort.
     if len(set(column[: most + 1].tolist())) > most:  # as those of continuous numbers
         return None
     values = np.unique(column[:FIRST_LOOK_ROWS])

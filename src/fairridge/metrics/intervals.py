@@ -20,25 +20,15 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its confidence interval; NaN where there is nothing to estimate from.
+    """A number with its confidence interval; NaN where there is nothing to estimate from."""
 
-    Attributes
-    ----------
-    value, low, high : float
-        The estimate and the ends of its interval.
-    size : float
-        Effective number of rows that it comes from, if it is of one group.
-    error : float
-        Its standard error, if it is the mean of one group.
-    skewness : float
-        That of the mean of one group, which is g/√n if g is the skewness of its n rows.
-    """
-
+    # The estimate and the ends of its interval.
     value: float = NAN
     low: float = NAN
     high: float = NAN
-    size: float = NAN
-    error: float = NAN
+    size: float = NAN  # effective number of rows that it comes from, if it is of one group
+    error: float = NAN  # its standard error, if it is the mean of one group
+    # That of the mean of one group, which is g/√n if g is the skewness of its n rows.
     skewness: float = NAN
 
     def flat(self, name: str) -> dict[str, float]:
@@ -46,11 +36,9 @@ class Estimate:
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
     def words(self, style: str = "", scale: float = 0.0) -> str:
-        """Write the value, and the interval behind it if it has one that is not a point.
-
-        Without a style the ends have places enough to differ, and numbers that are
-        negligible beside the scale, such as 1 for shares, are 0.
-        """
+        """Write the value, and the interval behind it if it has one that is not a point."""
+        # Without a style the ends have places enough to differ, and numbers that are negligible
+        # beside the scale, such as 1 for shares, are 0.
         ends = (self.value, self.low, self.high)
         texts = [format(each, style) for each in ends] if style else estimate(*ends, 3, scale)
         return f"{texts[0]} ({texts[1]} to {texts[2]})" if self.low < self.high else texts[0]
@@ -61,11 +49,9 @@ UNDEFINED = Estimate()
 
 
 def rate_estimates(p: Floats, n: Floats, confidence: float) -> list[Estimate]:
-    """Return shares p of n rows, in effect, with Wilson's score intervals.
-
-    With z the normal quantile, (p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n). It stays within
-    [0, 1] and is not empty at p = 0 and p = 1.
-    """
+    """Return shares p of n rows, in effect, with Wilson's score intervals."""
+    # With z the normal quantile, (p + z²/2n ± z√(p(1−p)/n + z²/4n²)) / (1 + z²/n). It stays within
+    # [0, 1] and is not empty at p = 0 and p = 1.
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = wilson_limits(p, n, float(ndtri(0.5 + confidence / 2.0)))
     return _estimates(p, low, high, n)
@@ -97,11 +83,9 @@ def mean_estimates(mean: Floats, variance: Floats, n: Floats, confidence: float)
 
 
 def _student(variance: Floats, n: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the standard errors of means, and the half widths of their intervals.
-
-    A single row has none. The quantile of t can be infinite for hardly more than one row; without
-    an error the width is zero.
-    """
+    """Return the standard errors of means, and the half widths of their intervals."""
+    # A single row has none. The quantile of t can be infinite for hardly more than one row; without
+    # an error the width is zero.
     error = np.asarray(np.sqrt(variance / np.where(n > 1.0 + 1e-9, n - 1.0, NAN)))
     quantile = stdtrit(np.where(n > 1.0, n - 1.0, NAN), 0.5 + confidence / 2.0)
     return error, np.multiply(quantile, error, out=np.array(error), where=error != 0.0)
@@ -114,18 +98,16 @@ def total_estimates(
     confidence: float,
     alike: Sequence[tuple[slice, Floats]] = (),
 ) -> list[Estimate]:
-    """Return Σ w predicted / Σ w observed with intervals by the delta method on the log scale.
-
-    `means` and `variances` are those of predictions, observations, and their differences.
-    With R the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ). Its
-    variance follows from those of both columns and of e = observed − predicted:
-    VAR(p − R·o) = (1 − R)(VAR(p) − R·VAR(o)) + R·VAR(e). A ratio of zero has no interval.
-    Undefined unless responses add up to more than zero, and predictions to no less.
-
-    Few amounts that do not happen to have a large one show neither the mean nor the variance of
-    their group. So the variance of groups that vary `alike`, which come with their weights, is at
-    least that of all of them, in proportion to a power of the mean.
-    """
+    """Return Σ w predicted / Σ w observed with intervals by the delta method on the log scale."""
+    # `means` and `variances` are those of predictions, observations, and their differences. With R
+    # the ratio, log R has the error of the mean of (predicted − R·observed)/(R ȳ). Its variance
+    # follows from those of both columns and of e = observed − predicted: VAR(p − R·o) = (1 −
+    # R)(VAR(p) − R·VAR(o)) + R·VAR(e). A ratio of zero has no interval. Undefined unless responses
+    # add up to more than zero, and predictions to no less.
+    #
+    # Few amounts that do not happen to have a large one show neither the mean nor the variance of
+    # their group. So the variance of groups that vary `alike`, which come with their weights, is at
+    # least that of all of them, in proportion to a power of the mean.
     predicted, observed, _ = means
     defined = (observed > 0.0) & (predicted >= 0.0)
     ratio = np.divide(predicted, observed, out=np.full(len(n), NAN), where=defined)

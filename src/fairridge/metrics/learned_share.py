@@ -35,11 +35,9 @@ MAX_CODE = 1 << 62
 
 
 def learned_share(predicted: Floats, S: Floats, weight: Floats, confidence: float) -> Estimate:
-    """Return the cross-fitted share of predictions that S explains, with its interval.
-
-    Few combinations of values are groups, and g the mean of the others in a row's group;
-    otherwise g is learned by a regression and boosted trees in five folds.
-    """
+    """Return the cross-fitted share of predictions that S explains, with its interval."""
+    # Few combinations of values are groups, and g the mean of the others in a row's group;
+    # otherwise g is learned by a regression and boosted trees in five folds.
     n, total = len(predicted), float(weight.sum())
     center = predicted - np.average(predicted, weights=weight)
     size = np.abs(predicted).max(initial=0.0)
@@ -88,10 +86,8 @@ def _means_of_others(values: Floats, codes: Integers, weight: Floats) -> Floats:
 
 
 def _by_trees(values: Floats, S: Floats, weight: Floats) -> Floats:
-    """Return what a regression on S, and boosted trees of what it leaves, predict by folds.
-
-    The trees are small and their leaves large: what they invent counts against them.
-    """
+    """Return what a regression on S, and boosted trees of what it leaves, predict by folds."""
+    # The trees are small and their leaves large: what they invent counts against them.
     learned = np.empty_like(values)
     # Quantiles of weighted rows are slow, and those of equal weights the same without.
     equal = bool((weight == weight[0]).all())

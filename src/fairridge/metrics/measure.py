@@ -195,13 +195,11 @@ def measured_in(
 
 
 def dependence_of(rows: ScoredRows, *, adjusted: bool = True) -> dict[str, float]:
-    """Return the shares of scores and means that S explains, which describe every model.
-
-    The same for all: R² of a regression on S, adjusted for chance on validation rows as
-    1 − (1 − R²)(n − 1)/(n − q − 1), with q the rank of S in the n rows, whatever their weights. NaN
-    if n ≤ q + 1. In rows that a model was not fitted to, S and U = X − SB are not orthogonal, so
-    that α and β do not give the share.
-    """
+    """Return the shares of scores and means that S explains, which describe every model."""
+    # The same for all: R² of a regression on S, adjusted for chance on validation rows as 1 − (1 −
+    # R²)(n − 1)/(n − q − 1), with q the rank of S in the n rows, whatever their weights. NaN if n ≤
+    # q + 1. In rows that a model was not fitted to, S and U = X − SB are not orthogonal, so that α
+    # and β do not give the share.
     found, q = {}, rows.span.shape[1]
     n_rows = len(rows.span) if adjusted else None
     for name, (values, weight) in rows.explainable.items():
@@ -255,10 +253,8 @@ def of_predictions(family: Family, attributes: tuple[str, ...]) -> Measure:
 
 
 def attribute_owners(encoding: Encoding) -> tuple[list[int], list[str]]:
-    """Return the attribute of each encoded column of S, and their names; crossed ones come last.
-
-    Products of levels, which stacks have as columns, belong to the attributes crossed.
-    """
+    """Return the attribute of each encoded column of S, and their names; crossed ones come last."""
+    # Products of levels, which stacks have as columns, belong to the attributes crossed.
     columns = [_without_levels(str(c.name)) for c in encoding.columns for _ in range(c.width)]
     each = columns + [" × ".join(columns[j] for j in product) for product in encoding.products]
     names = list(dict.fromkeys(each))

@@ -141,10 +141,8 @@ def read_predictions(
     keep: Any,
     names: tuple[str, str, str] = ("y_true", "y_pred", "exposure"),
 ) -> dict[str, Any]:
-    """Read what an audit compares, of the rows kept, as fields of `AuditedInput`; see `audit`.
-
-    `names` say what messages call responses, predictions and exposures.
-    """
+    """Read what an audit compares, of the rows kept, as fields of `AuditedInput`; see `audit`."""
+    # `names` say what messages call responses, predictions and exposures.
     of_response, of_predictions, of_exposure = names
     columns = [vector_of(column, n_rows, of_predictions, keep) for column in _columns_of(y_pred)]
     if of_times(y_true, survival):
@@ -175,12 +173,10 @@ def decide(
     rates: bool = False,
     of_times: bool = False,
 ) -> Decided:
-    """Say how responses and predictions are read; see `audit` for parameters.
-
-    `response` and every column that is `predicted` have representatives of all rows, in order.
-    `name` is that of the response, `rates` says whether rows have exposures, and `of_times`
-    whether predictions are log hazard ratios.
-    """
+    """Say how responses and predictions are read; see `audit` for parameters."""
+    # `response` and every column that is `predicted` have representatives of all rows, in order.
+    # `name` is that of the response, `rates` says whether rows have exposures, and `of_times`
+    # whether predictions are log hazard ratios.
     threshold = check_finite("threshold", threshold)
     top = check_top(top, threshold)
     rule = {"threshold": threshold, "top": top}
@@ -303,10 +299,8 @@ def two_columns(values: Any) -> Floats | None:
 def _check_classes(
     predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any, favorable: Any
 ) -> Any:
-    """Refuse two spellings of one class, and warn if several count together as the other one.
-
-    Returns the positive class, which `favorable` may name if there are several.
-    """
+    """Refuse two spellings of one class, and warn if several count together as the other one."""
+    # Returns the positive class, which `favorable` may name if there are several.
     if classes is None or len(classes) < 3:
         return positive
     found = find_label(favorable, classes.tolist()) if positive is None else positive
@@ -377,10 +371,8 @@ def _threshold(predicted: NDArray[Any], threshold: float | None, *, labels: bool
 
 
 def _kind_of(response: NDArray[Any] | None, predicted: NDArray[Any], positive: Any) -> Kind:
-    """Take a response for classes if it is not numeric, or has at most two distinct values.
-
-    A single value is a number if predictions are neither probabilities nor this label.
-    """
+    """Take a response for classes if it is not numeric, or has at most two distinct values."""
+    # A single value is a number if predictions are neither probabilities nor this label.
     if positive is not None:
         return "classification"
     for values in (predicted, response):
@@ -433,10 +425,8 @@ def _columns_of(y_pred: Any) -> list[Any]:
 def column_of(
     width: int, classes: NDArray[Any] | None, positive: Any, favorable: Any
 ) -> tuple[Any, int]:
-    """Return the positive class, and which column of probabilities it has.
-
-    Columns are in the order of the sorted classes.
-    """
+    """Return the positive class, and which column of probabilities it has."""
+    # Columns are in the order of the sorted classes.
     if positive is None and classes is not None:
         several = len(classes) > 2
         positive = find_label(favorable, classes.tolist()) if several else None

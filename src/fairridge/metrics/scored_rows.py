@@ -18,10 +18,9 @@ from fairridge.metrics.dependence_shares import sensitive_span
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredRows:
-    """Rows of positive weight with a model's scores, its response, S and controls.
+    """Rows of positive weight with a model's scores, its response, S and controls."""
 
-    Predictions under exposure are rates, and rows then weigh w·e.
-    """
+    # Predictions under exposure are rates, and rows then weigh w·e.
 
     family: Family
     scores: Floats  # linear predictors without any offset, of shape (n, K)
@@ -97,10 +96,8 @@ class ScoredRows:
 
     @cached_property
     def means(self) -> Floats | None:
-        """Predictions that are compared between people, of shape (n, K); None of times.
-
-        With the log link these are rates μ/e; otherwise an offset is a part of the prediction.
-        """
+        """Predictions that are compared between people, of shape (n, K); None of times."""
+        # With the log link these are rates μ/e; otherwise an offset is a part of the prediction.
         if self.family.reads == "times":
             return None
         return predicted_means(self.family, self.eta if self.exposure is None else self.scores)
@@ -139,11 +136,9 @@ def family_of_predictions(classes: NDArray[Any] | None) -> Family:
 
 
 def predicted_means(family: Family, eta: Floats) -> Floats:
-    """Return what linear predictors of shape (n, K) predict, one column per outcome.
-
-    Means; the probability of the modeled one of two classes or of each of several;
-    log hazard ratios.
-    """
+    """Return what linear predictors of shape (n, K) predict, one column per outcome."""
+    # Means; the probability of the modeled one of two classes or of each of several; log hazard
+    # ratios.
     if family.reads == "times":
         return eta
     if family.reads == "numbers":

@@ -39,22 +39,18 @@ def select(
     *,
     high: bool = True,
 ) -> Booleans | None:
-    """Return who is selected, where high or low scores are favorable; None if nothing says so.
-
-    Low scores are selected if they are not above the threshold.
-    """
+    """Return who is selected, where high or low scores are favorable; None if nothing says so."""
+    # Low scores are selected if they are not above the threshold.
     if top is not None:
         return select_top(score if high else -score, weight, top)
     return None if threshold is None else (score > threshold) == high
 
 
 def select_top(score: Floats, weight: Floats, top: float | int) -> Booleans:
-    """Select the rows with the highest scores, and at most so many.
-
-    Rows with the same score are decided alike: if there is no room for all of
-    them, none is selected. Rows count with their weights, of rates with their exposure: a share
-    is one of the sum of weights, and a count is compared with it.
-    """
+    """Select the rows with the highest scores, and at most so many."""
+    # Rows with the same score are decided alike: if there is no room for all of them, none is
+    # selected. Rows count with their weights, of rates with their exposure: a share is one of the
+    # sum of weights, and a count is compared with it.
     room = top * float(weight.sum()) if isinstance(top, float) else float(top)
     order = np.argsort(-score, kind="stable")  # from the highest score on
     ordered = score[order]

@@ -17,10 +17,8 @@ Crossed = tuple[tuple[int, ...], ...]
 def sensitive_attributes(
     X: Any, sensitive_features: Any, sensitive: Any
 ) -> tuple[Table, tuple[int, ...], Crossed]:
-    """Return the sensitive attributes, where they are in X, and which are crossed.
-
-    They come by themselves, or `sensitive` names columns of X.
-    """
+    """Return the sensitive attributes, where they are in X, and which are crossed."""
+    # They come by themselves, or `sensitive` names columns of X.
     if sensitive_features is not None:
         return as_table(sensitive_features, argument="sensitive_features"), (), ()
     table = as_table(X, sparse=True)

@@ -45,13 +45,11 @@ Judged = tuple[Floats, Floats]
 def explained_share(
     judged: Sequence[Judged], S: Floats, C: Floats, confidence: float
 ) -> tuple[Estimate, float]:
-    """Return R² of scores on S given C, with its interval, and the same adjusted for chance.
-
-    Scores count among rows of positive weight, which differ between the entries: explained and
-    whole variances are added over these. Given C, scores and S are residuals on [1, C], whose
-    estimation moves the share by squares of errors only. R² itself is that of the rows. It has no
-    interval if S explains everything or has as many columns as there are rows.
-    """
+    """Return R² of scores on S given C, with its interval, and the same adjusted for chance."""
+    # Scores count among rows of positive weight, which differ between the entries: explained and
+    # whole variances are added over these. Given C, scores and S are residuals on [1, C], whose
+    # estimation moves the share by squares of errors only. R² itself is that of the rows. It has no
+    # interval if S explains everything or has as many columns as there are rows.
     regressions = Regressions.of(moments_of(judged, S, C))
     return regressions.estimate(regressions.sums(judged, S, C), confidence)
 
@@ -65,10 +63,8 @@ def moments_of(judged: Sequence[Judged], S: Floats, C: Floats) -> Sums:
 
 
 def _pieces(judged: Sequence[Judged], S: Floats, C: Floats) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield [C, S, scores] and weights of the rows of positive weight of every entry, by pieces.
-
-    S may have thousands of columns, and pieces are small enough for a few copies.
-    """
+    """Yield [C, S, scores] and weights of the rows of positive weight of every entry, by pieces."""
+    # S may have thousands of columns, and pieces are small enough for a few copies.
     for k, (values, weight) in enumerate(judged):
         size = piece_rows(C.shape[1] + S.shape[1] + values.shape[1])
         for start in range(0, len(weight), size):
@@ -152,11 +148,9 @@ class Regressions:
         return cls(each, tuple(known), total, c)
 
     def sums(self, judged: Sequence[Judged], S: Floats, C: Floats) -> ShareSums:
-        """Sum squares of scores and of influences over rows.
-
-        To first order the odds h²/e² change with a row by (2he + h² − ω(e² + T))/T, with ω = N/T:
-        the slopes change by se, and S explains N and leaves T.
-        """
+        """Sum squares of scores and of influences over rows."""
+        # To first order the odds h²/e² change with a row by (2he + h² − ω(e² + T))/T, with ω = N/T:
+        # the slopes change by se, and S explains N and leaves T.
         N = sum(one.explained for one in self.each)
         T = sum(one.whole for one in self.each) - N
         odds = N / T if T > 0.0 else 0.0
@@ -203,20 +197,16 @@ class Regressions:
 
 
 def loss_table(losses: Floats, weight: Floats) -> GroupTable:
-    """Sum what S adds to a model, what the model explains, and the difference; batches add.
-
-    `losses` are those of the model, without what S adds, and without predictors, of shape (n, 3).
-    """
+    """Sum what S adds to a model, what the model explains, and the difference; batches add."""
+    # `losses` are those of the model, without what S adds, and without predictors, of shape (n, 3).
     added, explained = losses[:, 1] - losses[:, 0], losses[:, 2] - losses[:, 0]
     everyone = [Grouping.everyone(len(weight))]
     return GroupTable.of(everyone, weight, added, explained, explained - added)
 
 
 def loss_share(table: GroupTable, confidence: float) -> Estimate:
-    """Return which part of what a model explains S adds, with Student's interval of the ratio.
-
-    On other rows than those of the fit the share may be negative.
-    """
+    """Return which part of what a model explains S adds, with Student's interval of the ratio."""
+    # On other rows than those of the fit the share may be negative.
     added, explained, _ = table.means[:, 0]
     if not explained > 0.0:
         return Estimate()
@@ -234,10 +224,9 @@ def loss_share(table: GroupTable, confidence: float) -> Estimate:
 
 @dataclass(frozen=True)
 class AdjustedDifferences:
-    """By how much mean scores of each group exceed those of all others with equal controls.
+    """By how much mean scores of each group exceed those of all others with equal controls."""
 
-    That is the coefficient of the group's 0/1 column beside [1, C], with HC1's interval.
-    """
+    # That is the coefficient of the group's 0/1 column beside [1, C], with HC1's interval.
 
     center: Floats  # means of [C, score, 0/1 columns]
     total: float  # weight of all rows

@@ -25,22 +25,13 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Distances:
-    """Distances between the distributions of two groups of rows.
+    """Distances between the distributions of two groups of rows."""
 
-    Attributes
-    ----------
-    standardized_mean_difference : float
-        First mean less second mean, in standard deviations within the two
-        groups (pooled, divisor n); 0 where both groups are the same constant.
-    kolmogorov_smirnov : float
-        sup |F₁ − F₂|, in [0, 1].
-    wasserstein : float
-        ∫ |F₁ − F₂|, in the unit of the scores (earth mover's distance).
-    """
-
+    # First mean less second mean, in standard deviations within the two groups (pooled, divisor n);
+    # 0 where both groups are the same constant.
     standardized_mean_difference: float = NAN
-    kolmogorov_smirnov: float = NAN
-    wasserstein: float = NAN
+    kolmogorov_smirnov: float = NAN  # sup |F₁ − F₂|, in [0, 1]
+    wasserstein: float = NAN  # ∫ |F₁ − F₂|, in the unit of the scores (earth mover's distance)
 
 
 # What a group without others has.
@@ -49,17 +40,10 @@ INCOMPARABLE = Distances()
 
 @dataclass(frozen=True)
 class BinErrors:
-    """How far measures of binned scores may be from those of the scores themselves, at most.
+    """How far measures of binned scores may be from those of the scores themselves, at most."""
 
-    Attributes
-    ----------
-    bins : int
-        Bins with rows.
-    auc, ks_of_classes, kolmogorov_smirnov, wasserstein : float
-        The largest error in any group.
-    """
-
-    bins: int
+    bins: int  # bins with rows
+    # The largest error in any group.
     auc: float = 0.0
     ks_of_classes: float = 0.0
     kolmogorov_smirnov: float = 0.0
@@ -94,11 +78,9 @@ class ScoreOrder:
         whole: Floats,
         reference: int | None,
     ) -> list[Distances]:
-        """Compare every group with a reference group, or with all rows outside it.
-
-        The first column of the table are the scores. `own` returns the weights of a group in this
-        order, and `whole` are those of all rows.
-        """
+        """Compare every group with a reference group, or with all rows outside it."""
+        # The first column of the table are the scores. `own` returns the weights of a group in this
+        # order, and `whole` are those of all rows.
         weights = table.weights[place]
         means = np.where(weights > 0.0, table.means[0, place], 0.0)
         sums = np.array([weights, means, table.squares[0, place]])
@@ -169,19 +151,12 @@ def _ratio(difference: float, deviation: float, rounding: float) -> float:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How well scores rank the rows of a positive class before the others.
+    """How well scores rank the rows of a positive class before the others."""
 
-    Attributes
-    ----------
-    auc : Estimate
-        Share of pairs of one row of each class in which the positive row has
-        the higher score; ties count one half.
-    ks_of_classes : float
-        Largest distance between the distribution functions of the scores of
-        both classes.
-    """
-
+    # Share of pairs of one row of each class in which the positive row has the higher score; ties
+    # count one half.
     auc: Estimate = UNDEFINED
+    # Largest distance between the distribution functions of the scores of both classes.
     ks_of_classes: float = float("nan")
 
     @property
@@ -206,15 +181,13 @@ def ranking(positive: Booleans, score: Floats, weight: Floats, confidence: float
 
 
 def ranked(weights: Floats, squares: Sequence[float], confidence: float) -> Ranking:
-    """Measure how well scores rank, with DeLong's interval for the AUC on the logit scale.
-
-    `weights` are those of the positive class and of the others at every score, from the lowest on,
-    and `squares` the sums of squares of the weights of their rows. With v the share of rows of the
-    other class that a row is ranked right against (its placement), the AUC is the mean of v over
-    either class, and its variance the sum of those of both means (DeLong, DeLong and
-    Clarke-Pearson 1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1, or of
-    a single row of a class, has no interval.
-    """
+    """Measure how well scores rank, with DeLong's interval for the AUC on the logit scale."""
+    # `weights` are those of the positive class and of the others at every score, from the lowest
+    # on, and `squares` the sums of squares of the weights of their rows. With v the share of rows
+    # of the other class that a row is ranked right against (its placement), the AUC is the mean of
+    # v over either class, and its variance the sum of those of both means (DeLong, DeLong and
+    # Clarke-Pearson 1988). Weighted rows count with Kish's effective number. An AUC of 0 or 1, or
+    # of a single row of a class, has no interval.
     (of_positive, of_negative), (total, others) = weights, weights.sum(axis=1).tolist()
     if not (total > 0.0 and others > 0.0):
         return UNRANKED

@@ -119,10 +119,9 @@ class ScoresWithS:
 
 @dataclass(frozen=True)
 class TrainingGroups:
-    """Sums over the rows of a fit, from which follows what it shows between groups.
+    """Sums over the rows of a fit, from which follows what it shows between groups."""
 
-    They are small, and numbers are computed when they are read.
-    """
+    # They are small, and numbers are computed when they are read.
 
     # VAR(Sα)/(VAR(Sα) + VAR(Uβ)), the share of η: S and U are orthogonal in the rows of a fit.
     share_of_eta: float
@@ -179,14 +178,12 @@ def _finite(numbers: dict[str, float]) -> dict[str, float]:
 def group_differences(
     columns: SensitiveMoments, encoding: Encoding | MappedEncoding, n_rows: int
 ) -> dict[str, float]:
-    """Return what the training rows show of a model, from sums over them.
-
-    `max_correlation` is the largest |COR| of predicted means (Cox: of η) with a number or the 0/1
-    column of any level of S; `standardized_mean_difference` the largest |SMD| between a level and
-    all other rows; `lowest_group_mean` and `highest_group_mean` are those of models with one mean.
-    Levels of fewer than 30 rows (with weights: of a smaller share) count in the first only; if
-    there are no others, the rest is left out. Features that S is mapped to have no groups.
-    """
+    """Return what the training rows show of a model, from sums over them."""
+    # `max_correlation` is the largest |COR| of predicted means (Cox: of η) with a number or the 0/1
+    # column of any level of S; `standardized_mean_difference` the largest |SMD| between a level and
+    # all other rows; `lowest_group_mean` and `highest_group_mean` are those of models with one
+    # mean. Levels of fewer than 30 rows (with weights: of a smaller share) count in the first only;
+    # if there are no others, the rest is left out. Features that S is mapped to have no groups.
     if isinstance(encoding, MappedEncoding):
         return {}
     if not np.isfinite(columns.spread).all():  # squares of means overflow

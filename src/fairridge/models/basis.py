@@ -133,11 +133,11 @@ def _root_of(scatter: Floats) -> Floats:
 
 
 def _condition_of_triangle(root: Floats) -> float:
-    """Estimate the condition number of rootᵀroot from a triangular root, in O(k²) if that will do.
-
-    LAPACK's estimate is of sums of absolute values, and up to k² times as large. For hundreds
-    of levels it would send most data back to the rows, so that singular values decide.
-    """
+    """Estimate the condition number of rootᵀroot from a triangular root."""
+    # In O(k²) if that will do.
+    #
+    # LAPACK's estimate is of sums of absolute values, and up to k² times as large. For hundreds of
+    # levels it would send most data back to the rows, so that singular values decide.
     if not root.size:
         return 1.0
     reciprocal, _ = scipy.linalg.lapack.dtrcon(root)
@@ -201,12 +201,10 @@ class FairBasis:
 
     @cached_property
     def variance_inflation(self) -> Floats | None:
-        """The variance inflation factor of every predictor: 1/(1 − R²) on S and all others.
-
-        VAR(x)·n·[(UᵀU)⁻¹]ⱼⱼ, as U is X without what S explains; infinity for columns that are
-        linear combinations of others. None if U is given
-        controls, or has many more columns than directions.
-        """
+        """The variance inflation factor of every predictor: 1/(1 − R²) on S and all others."""
+        # VAR(x)·n·[(UᵀU)⁻¹]ⱼⱼ, as U is X without what S explains; infinity for columns that are
+        # linear combinations of others. None if U is given controls, or has many more columns than
+        # directions.
         wide = 2 * self.predictors.rank < len(self.center_predictors)
         unknown = wide or len(self.given_columns) > 0
         inverse = None if unknown else self.predictors.inverse_diagonal()
@@ -257,18 +255,9 @@ class FairBasis:
 
 
 def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) -> FairBasis:
-    """Decorrelate in small-matrix space.
-
-    Parameters
-    ----------
-    factor : Factor
-        Triangular factor of [S, X, y].
-    standardize : bool
-        Whether penalties see columns of S and U divided by their standard deviations.
-    penalized : bool
-        Whether a penalty holds coefficients of X. Without one the units of independent columns
-        mean nothing, and they are in units of their spread.
-    """
+    """Decorrelate in small-matrix space."""
+    # If no penalty holds coefficients of X, the units of independent columns mean nothing, and they
+    # are in units of their spread.
     in_S, in_X, in_y = factor.parts
     scale_S, scale_X, scale_y = [factor.scale[part] for part in factor.parts]
     q, noise_S, noise_X = factor.n_sensitive, factor.noise[in_S], factor.noise[in_X]
@@ -313,21 +302,17 @@ def fair_basis(factor: Factor, *, standardize: bool, penalized: bool = False) ->
 
 
 def _outside(along: Floats, below: Floats, N: Floats) -> Floats:
-    """Return a triangle of what X and y have outside the span of S.
-
-    That is the rows of R below those of S and, if S is collinear, what R_SX has along N. It is
-    as small as the columns of U allow.
-    """
+    """Return a triangle of what X and y have outside the span of S."""
+    # That is the rows of R below those of S and, if S is collinear, what R_SX has along N. It is as
+    # small as the columns of U allow.
     return triangular_factor(np.vstack([N.T @ along, below])) if N.size else below
 
 
 def _on_sensitive(factor: Factor, standardized: tuple[Spectrum, Floats] | None) -> Floats:
-    """Return B, the coefficients of X on S, original scale.
-
-    The pseudo-inverse is taken in units of the spread of S. If columns are collinear, B
-    differs between units, but SB does not; and in the units of a penalty the rounding of
-    large columns would swamp small ones. `standardized` is S in those units, if it is known.
-    """
+    """Return B, the coefficients of X on S, original scale."""
+    # The pseudo-inverse is taken in units of the spread of S. If columns are collinear, B differs
+    # between units, but SB does not; and in the units of a penalty the rounding of large columns
+    # would swamp small ones. `standardized` is S in those units, if it is known.
     in_S, in_X, _ = factor.parts
     scale_S = factor.scale[in_S]
     if standardized is None:

@@ -66,15 +66,11 @@ class Isolation:
         return float(self.rows.weights.sum())
 
     def with_levels(self, fit: Fit) -> Fit:
-        """Return the model with finite coefficients for the levels.
-
-        A level's coefficient is the one at which its rows have the mean
-        prediction (k + ½)/(m + 1), with k events in m rows; in a model of
-        counts or hazards they expect half an event. Of several classes the others
-        share what is left as they share the rows kept. The columns of these
-        levels are constant among those, and U is centered, so nothing else
-        changes there.
-        """
+        """Return the model with finite coefficients for the levels."""
+        # A level's coefficient is the one at which its rows have the mean prediction (k + ½)/(m +
+        # 1), with k events in m rows; in a model of counts or hazards they expect half an event. Of
+        # several classes the others share what is left as they share the rows kept. The columns of
+        # these levels are constant among those, and U is centered, so nothing else changes there.
         eta, beta = self._eta(fit), np.atleast_2d(fit.beta).copy()
         # A row counts for the first level it has, and later ones move it, which come first here.
         for decided, (mine, members) in reversed(
@@ -96,11 +92,9 @@ class Isolation:
         return fit.with_rows(self.rows, self.all_rows)
 
     def null_deviance(self, family: Family) -> float | None:
-        """Return the deviance of all rows in the model with an intercept only.
-
-        None if that takes more than counts: with an offset, without an intercept, or of rows
-        elsewhere, whose moments tell it.
-        """
+        """Return the deviance of all rows in the model with an intercept only."""
+        # None if that takes more than counts: with an offset, without an intercept, or of rows
+        # elsewhere, whose moments tell it.
         all_rows = self.all_rows
         if not in_memory(all_rows) or all_rows.offset is not None or not family.has_intercept:
             return None
@@ -110,17 +104,8 @@ class Isolation:
         return float(all_rows.sum_over_rows(DevianceOfRows(family), center, level, none)[0])
 
     def excess(self, basis: FairBasis, class_weights: Floats) -> Floats:
-        """Return by how much totals of the rows that left will exceed those observed there.
-
-        They follow from what `with_levels` gives these rows, whatever the model.
-
-        Parameters
-        ----------
-        basis : FairBasis
-            Of the rows kept.
-        class_weights : ndarray
-            Weights of rows of each class in totals.
-        """
+        """Return by how much totals of the rows that left will exceed those observed there."""
+        # They follow from what `with_levels` gives these rows, whatever the model.
         total = np.zeros(len(basis.center_targets))
         for decided, (mine, _) in zip(self.levels, self._memberships, strict=True):
             if mine.any():
@@ -129,10 +114,8 @@ class Isolation:
         return total
 
     def _surplus(self, basis: FairBasis, outcome: int, weight: Floats) -> Floats:
-        """Return by how much totals that a model expects of rows of a level exceed those observed.
-
-        By half an event, or by ½m/(m + 1) of m rows, which their own outcome loses.
-        """
+        """Return by how much expected totals of rows of a level exceed those observed."""
+        # By half an event, or by ½m/(m + 1) of m rows, which their own outcome loses.
         means, size = basis.center_targets, float(weight.sum())
         if _has_events(self.family):
             return 0.5 * means if getattr(self.family, "amounts", False) else np.array([0.5])
@@ -179,23 +162,10 @@ class Isolation:
 
 
 def drop_separated(engine: Engine, family: Family) -> Isolation | None:
-    """Leave out the levels of predictors that decide the outcome, until none is left.
-
-    Without the rows of some levels others may decide it, too. Levels of S stay:
-    the bound is about them.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    family : Family
-        The family of the response.
-
-    Returns
-    -------
-    Isolation or None
-        None if there are no such levels, or they have too many rows to leave.
-    """
+    """Leave out the levels of predictors that decide the outcome, until none is left."""
+    # Without the rows of some levels others may decide it, too. Levels of S stay: the bound is
+    # about them.
+    # There is no isolation if there are no such levels, or they have too many rows to leave.
     counts = all_counts = _look(engine, family)
     total = float(engine.weights.sum()) if in_memory(engine) else engine.moments().weight
     found: tuple[SeparatedLevel, ...] = ()
@@ -253,10 +223,8 @@ def _look(engine: Engine, family: Family) -> Floats:
 
 
 def _count(engine: MemoryEngine, family: Family) -> Floats:
-    """Count by outcome all rows, then those in which a column of X is 1, of shape (1 + p, size).
-
-    Columns that have other numbers than 0 and 1 have NaN.
-    """
+    """Count by outcome all rows, then those in which a column of X is 1, of shape (1 + p, size)."""
+    # Columns that have other numbers than 0 and 1 have NaN.
     outcomes, size = _outcomes(family, engine.response)
     parts = [_count_ones(piece, outcomes, size) for piece in engine.coded_predictors]
     return np.vstack([np.bincount(outcomes, minlength=size), *parts]).astype(np.float64)
@@ -277,10 +245,9 @@ def _count_ones(piece: Piece, outcomes: Integers, size: int) -> Any:
 
 
 def _by_value(counts: Floats, categories: Sequence[range]) -> Floats:
-    """Return the rows in which a column of X is 0, or 1, of shape (p, 2, size).
-
-    With the first column of a categorical 0 stands for the base level, and with others for nothing.
-    """
+    """Return the rows in which a column of X is 0, or 1, of shape (p, 2, size)."""
+    # With the first column of a categorical 0 stands for the base level, and with others for
+    # nothing.
     everyone, ones = counts[0], counts[1:]
     zeros = everyone - ones
     for columns in filter(len, categories):  # merged levels may leave none

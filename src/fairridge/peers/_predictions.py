@@ -281,15 +281,7 @@ class PredictionPath:
         return make_frame(columns | self.components, self._backend)
 
     def plot(self, kind: Any = "constraints", ax: Any = None) -> Any:
-        """Draw the path with matplotlib.
-
-        Parameters
-        ----------
-        kind : {"constraints", "accuracy"}
-            What to draw over r.
-        ax : matplotlib Axes, optional
-            Where to draw; by default on a new figure.
-        """
+        """Draw the path with matplotlib."""
         if kind == "coefficients":
             raise ValueError("this model has no coefficients; use 'constraints' or 'accuracy'.")
         nothing = np.zeros((len(self), 0))

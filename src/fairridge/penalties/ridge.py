@@ -61,17 +61,9 @@ class Ridge:
 
 
 def shrinking_length(parts: Floats, rates: Floats) -> tuple[Floats, Floats]:
-    """Length of a vector whose parts shrink, and the derivative of its logarithm.
-
-    Squares of the parts may be too small to be numbers; their ratios are not.
-
-    Parameters
-    ----------
-    parts : ndarray of shape (m, k)
-        One vector per row.
-    rates : ndarray of shape (m, k)
-        −d log partⱼ/dλ.
-    """
+    """Length of a vector whose parts shrink, and the derivative of its logarithm."""
+    # Squares of the parts may be too small to be numbers; their ratios are not.
+    # `parts` has one vector per row, and `rates` has −d log partⱼ/dλ.
     largest = np.abs(parts).max(axis=1, initial=0.0)
     shares = (parts / np.where(largest > 0.0, largest, 1.0)[:, None]) ** 2
     total = shares.sum(axis=1)

@@ -70,23 +70,8 @@ def require_inputs(
     standardize: bool = True,
     n_controls: int = 0,
 ) -> None:
-    """Raise for rows beyond the limits.
-
-    Parameters
-    ----------
-    engine : Engine
-        All rows, in memory or elsewhere.
-    family : Family
-        The family of the response.
-    usage : callable
-        Says what the model does with the columns; asked if a limit depends on it.
-    offsets : tuple of str
-        Which of "offset" and "exposure" the rows came with.
-    standardize : bool
-        Whether penalties see columns divided by their standard deviations.
-    n_controls : int
-        Columns of controls.
-    """
+    """Raise for rows beyond the limits."""
+    # `usage` says what the model does with the columns; it is asked if a limit depends on it.
     if not _refuses.get():
         return
     if n_controls:

@@ -103,10 +103,8 @@ class BoundSearch(ABC):
     def local(
         self, point: Point, damping: float = 0.0, origin: float | None = None
     ) -> LocalModel | None:
-        """Return the minima at all λ, as a pass shows them; None if there is none at λ = 0.
-
-        With an origin there is one at that λ: negative curvature is reversed if need be.
-        """
+        """Return the minima at all λ, as a pass shows them; None if there is none at λ = 0."""
+        # With an origin there is one at that λ: negative curvature is reversed if need be.
 
     @abstractmethod
     def predicted(self, point: Point, local: LocalModel) -> Predicted:
@@ -190,10 +188,8 @@ class BoundSearch(ABC):
         return self.glm.in_samples(found)
 
     def _behind(self, r: float) -> list[_Milestone]:
-        """Return models at the bounds that are nearest, the nearest last.
-
-        In √r: the size of α, and smooth up to r = 0.
-        """
+        """Return models at the bounds that are nearest, the nearest last."""
+        # In √r: the size of α, and smooth up to r = 0.
         nearest = sorted(self._found, key=lambda x: abs(np.sqrt(x) - np.sqrt(r)))
         milestones = filter(None, map(self._milestone, nearest))
         return list(islice(milestones, MILESTONES))[::-1]
@@ -363,11 +359,9 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
 
 
 def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> float:
-    """Return where an excess vanishes between neighbors on the grid.
-
-    It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits, unless the
-    least λ that has a minimum is near.
-    """
+    """Return where an excess vanishes between neighbors on the grid."""
+    # It is smooth in log λ, and in λ next to zero: a polynomial has all of its digits, unless the
+    # least λ that has a minimum is near.
 
     def lambda_at(part: Any) -> Any:
         return low + (high - low) * part if low == 0.0 else low * (high / low) ** part
@@ -399,17 +393,8 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
 
 
 def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
-    """Return weights of the last values and of their slopes, for the polynomial with both.
-
-    That is Hermite's. As many values are used as magnify errors little, and one at least.
-
-    Parameters
-    ----------
-    places : ndarray of shape (k,)
-        Where the values are; all different.
-    to : float
-        Where to evaluate the polynomial.
-    """
+    """Return weights of the last values and of their slopes, for the polynomial with both."""
+    # That is Hermite's. As many values are used as magnify errors little, and one at least.
     for first in range(len(places)):
         x = places[first:]
         each, slopes = _lagrange(x, to)

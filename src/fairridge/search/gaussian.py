@@ -45,10 +45,9 @@ Unconstrained = Callable[[], Fit]
 
 @dataclass(frozen=True)
 class RidgeOnSensitive:
-    """min ‖y − Sα − Uβ‖² + λ·penalty(α) + λ₂‖β‖².
+    """min ‖y − Sα − Uβ‖² + λ·penalty(α) + λ₂‖β‖²."""
 
-    S ⟂ U, so β = (UᵀU + λ₂I)⁻¹Uᵀy does not depend on λ, and α(λ) not on β.
-    """
+    # S ⟂ U, so β = (UᵀU + λ₂I)⁻¹Uᵀy does not depend on λ, and α(λ) not on β.
 
     space: Space  # S and U
     penalty: Penalty  # the penalty on α
@@ -68,11 +67,9 @@ class RidgeOnSensitive:
         return ridge
 
     def _correction(self) -> Floats:
-        """One step of iterative refinement of β, with residuals from the rows.
-
-        Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; its value here is
-        rounding, and solving once more with it as right-hand side removes that.
-        """
+        """One step of iterative refinement of β, with residuals from the rows."""
+        # Uᵀ(y − Sα − Uβ) − λ₂β is zero at the solution; its value here is rounding, and solving
+        # once more with it as right-hand side removes that.
         basis = self.space.basis
         alpha = self._alpha(np.zeros(1))[0]
         raw = basis.raw_coefficients(alpha, self.beta)
@@ -168,13 +165,11 @@ class RidgeOnSensitive:
 
 @dataclass(frozen=True)
 class RidgeOnExplained:
-    """min ‖y − Xb‖² + λ‖P_S Xb‖² + λ₂‖b‖², where P_S projects on the centered columns of S.
+    """min ‖y − Xb‖² + λ‖P_S Xb‖² + λ₂‖b‖², where P_S projects on the centered columns of S."""
 
-    In the canonical directions, and without λ₂, cⱼ = zⱼ/(1 + λκⱼ) with z the
-    projection of y: directions that S does not explain do not move, and
-    R² of η on S is Σκⱼcⱼ²/Σcⱼ², which decreases in λ. With λ₂ the same holds
-    in directions that are orthogonal for ‖Xb‖² + λ₂‖b‖².
-    """
+    # In the canonical directions, and without λ₂, cⱼ = zⱼ/(1 + λκⱼ) with z the projection of y:
+    # directions that S does not explain do not move, and R² of η on S is Σκⱼcⱼ²/Σcⱼ², which
+    # decreases in λ. With λ₂ the same holds in directions that are orthogonal for ‖Xb‖² + λ₂‖b‖².
 
     space: Space  # of X alone, or of what controls leave of X beside the controls
     predictor_penalty: float  # λ₂
@@ -359,24 +354,9 @@ def _strictest(options: Sequence[Choice]) -> Choice:
 
 
 def secular_roots(length: Length, targets: Floats, max_iter: int = 100) -> tuple[Floats, Booleans]:
-    """Solve ‖Sα(λ)‖ = t for every target t.
-
-    Parameters
-    ----------
-    length : callable
-        Maps several λ to ‖Sα(λ)‖ and the derivative of its logarithm.
-    targets : ndarray
-        Targets, each at least 0. Zero gives λ = ∞; a target that λ = 0 meets gives 0.
-    max_iter : int
-        Maximum number of Newton steps; 3 to 6 are usual.
-
-    Returns
-    -------
-    roots : ndarray
-        λ for every target.
-    converged : ndarray of bool
-        Whether the steps have become negligible.
-    """
+    """Solve ‖Sα(λ)‖ = t for every target t."""
+    # `length` maps several λ to ‖Sα(λ)‖ and the derivative of its logarithm. A target of 0 gives λ
+    # = ∞, and one that λ = 0 meets gives 0.
     targets = np.asarray(targets, dtype=np.float64)
     at_zero = length(np.zeros(1))[0][0]
     roots = np.where(targets > 0.0, 0.0, np.inf)

@@ -57,11 +57,9 @@ class QuadraticSearch(BoundSearch):
 
     @cached_property
     def _kept(self) -> Floats:
-        """Coefficients that are not set to zero, 1 or 0, at every place of a pass.
-
-        At the first all of them; at the others, if the definition needs their deviances, all
-        but those of S, and intercepts and controls.
-        """
+        """Coefficients that are not set to zero, 1 or 0, at every place of a pass."""
+        # At the first all of them; at the others, if the definition needs their deviances, all but
+        # those of S, and intercepts and controls.
         coordinates = self.glm.coordinates
         if not self._with_deviances:
             return np.ones((1, coordinates.size))
@@ -121,10 +119,8 @@ class QuadraticSearch(BoundSearch):
         return values
 
     def _deviances(self, point: Point, moves: Floats) -> Callable[[Floats], Floats]:
-        """Return what parts (rows) of some moves make of the deviances at all places.
-
-        To second order.
-        """
+        """Return what parts (rows) of some moves make of the deviances at all places."""
+        # To second order.
         kept = self._kept[:, None] * moves
         gradients = np.concatenate([point.gradient[None], point.beside.gradients])
         slopes = (kept @ gradients[:, :, None])[:, :, 0]
@@ -186,10 +182,9 @@ class _NotConvergedError(Exception):
 
 
 class GLMProblem(PenalizedProblem):
-    """A generalized linear model on given rows, for every λ.
+    """A generalized linear model on given rows, for every λ."""
 
-    `isolation` has rows that it is fitted without.
-    """
+    # `isolation` has rows that it is fitted without.
 
     def __init__(
         self, glm: PenalizedGLM, definition: Definition, isolation: Isolation | None = None

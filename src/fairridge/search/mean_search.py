@@ -120,11 +120,9 @@ class BoundedMeans:
         return bool(excess <= tolerance * self.size)
 
     def at(self, theta: Floats, multipliers: Multipliers, like: Point | None = None) -> Point:
-        """Return deviance and means at θ, with the second derivatives of given multipliers.
-
-        With `like`, a point next to θ, derivatives of the means and the Hessian are those of
-        that one, and the gradient is such that g + Jᵀπ + Gᵀν is right: a pass for half the time.
-        """
+        """Return deviance and means at θ, with the second derivatives of given multipliers."""
+        # With `like`, a point next to θ, derivatives of the means and the Hessian are those of that
+        # one, and the gradient is such that g + Jᵀπ + Gᵀν is right: a pass for half the time.
         explained, totals = self._maps
         combined = multipliers.of_explained @ explained + multipliers.of_totals @ totals
         sums = self.sums(theta, combined.reshape(self.shape), 2 if like is None else 1)
@@ -179,10 +177,8 @@ class BoundedMeans:
 
 
 def bounded_means(glm: PenalizedGLM, means: Any, elsewhere: Floats, sums: MeanSums) -> BoundedMeans:
-    """Say which means are bounded, given sums at any model.
-
-    `elsewhere` is what totals of other rows exceed those observed by, for which these make up.
-    """
+    """Say which means are bounded, given sums at any model."""
+    # `elsewhere` is what totals of other rows exceed those observed by, for which these make up.
     (K, head), n, basis = sums.products.shape, means.n_means, glm.basis
     assert sums.gram is not None
     family: Any = glm.family
@@ -338,11 +334,9 @@ class MeanSearch(BoundSearch):
         return np.repeat(np.asarray(lambda_, dtype=np.float64), sizes)
 
     def objective(self, point: Point, step: Step) -> float:
-        """Return the penalized deviance at a point, with totals held: an augmented Lagrangian.
-
-        Under a stiff penalty a is held at π/(2λ) in the same way, so that its bends do not
-        shorten steps.
-        """
+        """Return the penalized deviance at a point, with totals held: an augmented Lagrangian."""
+        # Under a stiff penalty a is held at π/(2λ) in the same way, so that its bends do not
+        # shorten steps.
         at, multipliers = point.beside, step.multipliers
         lambdas = self.of_rows(step.lambda_)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -383,10 +377,8 @@ class MeanSearch(BoundSearch):
         return replace(point.after(step.change), converged=True, beside=moved)
 
     def has_lost_curvature(self, lambda_: Any, point: Point) -> bool:
-        """Whether a direction has lost its curvature since the null model.
-
-        Means bend upward and downward: the deviance itself is looked at if there is a doubt.
-        """
+        """Whether a direction has lost its curvature since the null model."""
+        # Means bend upward and downward: the deviance itself is looked at if there is a doubt.
         if self.glm.ridge > 0.0:
             return False
         J = point.beside.jacobian

@@ -43,11 +43,10 @@ TOO_LARGE = (
 
 
 class MeanParityProblem(GLMProblem):
-    """min D + λW‖a‖² + λ₂‖β‖² subject to Σ w μ = Σ w y, for every λ.
+    """min D + λW‖a‖² + λ₂‖β‖² subject to Σ w μ = Σ w y, for every λ."""
 
-    ‖a‖² is what S explains of the means; with several classes each has its total. One bound is
-    on what all of S explains, or each attribute has one.
-    """
+    # ‖a‖² is what S explains of the means; with several classes each has its total. One bound is on
+    # what all of S explains, or each attribute has one.
 
     def __init__(
         self, glm: PenalizedGLM, definition: Definition, isolation: Isolation | None = None
@@ -175,12 +174,10 @@ class MeanParityProblem(GLMProblem):
         return len(self._bounded.forms[0].map) > 0
 
     def _floor(self) -> float:
-        """Return the unfairness that no finite λ goes below; zero where it is not known.
-
-        Means bend, so that controls can make up for what S explains through the predictors,
-        and predictors for what it explains through offsets. Among the rows of a class S
-        explains another share of the predictors than among all rows.
-        """
+        """Return the unfairness that no finite λ goes below; zero where it is not known."""
+        # Means bend, so that controls can make up for what S explains through the predictors, and
+        # predictors for what it explains through offsets. Among the rows of a class S explains
+        # another share of the predictors than among all rows.
         counted = self._share.counted_classes(self.family, self.settings.classes)
         unknown = self.space.controls or (self.settings.blind and counted)
         floor = 0.0 if unknown else super()._floor()
@@ -304,11 +301,9 @@ class MeanParityProblem(GLMProblem):
     # ---------------------------------------------------------- several bounds
 
     def solve_each(self, bounds: Mapping[str, float]) -> Solution:
-        """Bound what each of several attributes alone explains of the means.
-
-        The penalty is Σ_j λ_j W a_jᵀΣ_jj⁻¹a_j, with λ_j = 0 for attributes that meet their
-        bounds without it. Attributes that are not named are not bounded.
-        """
+        """Bound what each of several attributes alone explains of the means."""
+        # The penalty is Σ_j λ_j W a_jᵀΣ_jj⁻¹a_j, with λ_j = 0 for attributes that meet their bounds
+        # without it. Attributes that are not named are not bounded.
         limits = np.array(list(bounds.values()), dtype=np.float64)
         columns = self.settings.each
         groups: list[Integers] = [np.asarray(columns[name], dtype=np.intp) for name in bounds]
@@ -389,10 +384,8 @@ class FairSide:
         return self.search.to_bound(self.r, side.point, max_iter) if side.point.converged else None
 
     def found(self) -> Found | None:
-        """Return the model at the bound, or the last one before minima jump over it.
-
-        None if no λ meets the bound. A model that has lost its curvature is returned as it is.
-        """
+        """Return the model at the bound, or the last one before minima jump over it."""
+        # None if no λ meets the bound. A model that has lost its curvature is returned as it is.
         largest = LARGEST * self.search.typical
         fair = free = self._at(FIRST * self.search.typical, self.search.null)
         while fair.share > self.r and fair.lambda_ < largest:

@@ -42,12 +42,11 @@ Values = tuple[float, Floats, Floats | None]
 
 
 class PenalizedGLM:
-    """min D(α, β) + λ·penalty(α) + λ₂‖β‖² for any λ, intercept free.
+    """min D(α, β) + λ·penalty(α) + λ₂‖β‖² for any λ, intercept free."""
 
-    It remembers the points it has solved: each new λ starts from the nearest. If columns
-    separate the responses there is no minimum, and its point says so; `ridged` is the same
-    model with a small ridge on all coefficients but the intercepts, which always has one.
-    """
+    # It remembers the points it has solved: each new λ starts from the nearest. If columns separate
+    # the responses there is no minimum, and its point says so; `ridged` is the same model with a
+    # small ridge on all coefficients but the intercepts, which always has one.
 
     def __init__(
         self, space: Space, family: Family, settings: ModelSettings, ridge: float = 0.0
@@ -214,10 +213,8 @@ class PenalizedGLM:
             self.warm = warm
 
     def _nearest(self, lambda_: float) -> Point:
-        """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞.
-
-        At λ = 0 none: the model without a bound must not depend on the bound that asks for it.
-        """
+        """Return the solved point whose λ is nearest, on a log scale that ends at 0 and ∞."""
+        # At λ = 0 none: the model without a bound must not depend on the bound that asks for it.
         known = {} if self.warm is None else {self.typical: self.warm}
         if lambda_ > 0.0:
             known |= self._points
@@ -318,11 +315,9 @@ class PenalizedGLM:
 
     @cached_property
     def is_undetermined(self) -> bool:
-        """Whether a partial likelihood does not depend on some direction.
-
-        Rows that leave before the first event are in no risk set, and nothing is known of what
-        only they tell apart.
-        """
+        """Whether a partial likelihood does not depend on some direction."""
+        # Rows that leave before the first event are in no risk set, and nothing is known of what
+        # only they tell apart.
         if self.family.separable:
             return False
         rounding = CURVATURE_TOLERANCE * self.basis.weight * self.space.ridge(self.coordinates)
@@ -333,10 +328,8 @@ class PenalizedGLM:
         return self.ridge == 0.0 and len(self._flattened(point, LOST_CURVATURE)) > 0
 
     def _flattened(self, point: Point, below: float) -> Floats:
-        """Return directions that have lost their curvature since the null model, one per row.
-
-        A penalty on β bends the objective everywhere alike, and what it bends is not lost.
-        """
+        """Return directions that have lost their curvature since the null model, one per row."""
+        # A penalty on β bends the objective everywhere alike, and what it bends is not lost.
         before, after = (H + 2.0 * self._own for H in (self.start.hessian, point.hessian))
         # Coordinates of columns in other units differ by orders of magnitude, and so would
         # the rounding of their eigenvectors.

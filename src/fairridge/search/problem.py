@@ -112,21 +112,11 @@ class ModelSettings:
 
 
 class Problem(ABC):
-    """A model on given rows, for every bound.
+    """A model on given rows, for every bound."""
 
-    Attributes
-    ----------
-    space : Space
-        The columns that it is solved in.
-    family : Family
-        The family of the response.
-    isolation : Isolation or None
-        Rows that the model is fitted without, if there are any.
-    """
-
-    space: Space
-    family: Family
-    isolation: Isolation | None = None
+    space: Space  # the columns that it is solved in
+    family: Family  # the family of the response
+    isolation: Isolation | None = None  # rows that the model is fitted without, if there are any
 
     @property
     def engine(self) -> Engine:
@@ -156,13 +146,10 @@ class Problem(ABC):
         """Return the log-likelihood."""
 
     def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return columns that separate the responses, each with its largest coefficient.
-
-        These are the columns whose coefficients grow without bound, and the
-        0/1 predictors whose coefficients are so large that only a penalty can
-        have ended their growth: a level without events costs nothing however
-        far its coefficient runs.
-        """
+        """Return columns that separate the responses, each with its largest coefficient."""
+        # These are the columns whose coefficients grow without bound, and the 0/1 predictors whose
+        # coefficients are so large that only a penalty can have ended their growth: a level without
+        # events costs nothing however far its coefficient runs.
         return {}
 
     # Closed forms need no start, and nothing that was found on other rows.
@@ -200,21 +187,11 @@ class LeastSquares(Problem):
 
 
 class PenalizedProblem(Problem):
-    """A problem whose models are those of a penalty λ, in which `solve` searches.
+    """A problem whose models are those of a penalty λ, in which `solve` searches."""
 
-    Attributes
-    ----------
-    definition : Definition
-        What is bounded.
-    settings : ModelSettings
-        Penalties and limits.
-    explains : bool
-        Whether λ penalizes what S explains of predictions, instead of α.
-    """
-
-    definition: Definition
-    settings: ModelSettings
-    explains: bool = False
+    definition: Definition  # what is bounded
+    settings: ModelSettings  # penalties and limits
+    explains: bool = False  # whether λ penalizes what S explains of predictions, instead of α
     # Whether the errors of rows left out one by one have a closed form.
     has_leave_one_out: bool = False
 
@@ -276,11 +253,9 @@ class PenalizedProblem(Problem):
         return solutions
 
     def _solution(self, r: float, fit: Fit, choice: Choice, tol: float) -> Solution:
-        """Measure a model, and say if the bound does not hold, or not with equality.
-
-        Values that jump under rounding, as when the unconstrained model runs to
-        infinity, can mislead a search.
-        """
+        """Measure a model, and say if the bound does not hold, or not with equality."""
+        # Values that jump under rounding, as when the unconstrained model runs to infinity, can
+        # mislead a search.
         value, components = self.definition.value(fit), self.definition.components(fit)
         claimed = choice.met and not (choice.status == "inactive" and r >= 1.0)
         slack = BOUND_TOLERANCES * tol
@@ -291,21 +266,13 @@ class PenalizedProblem(Problem):
         return Solution(r, fit, value, components, choice)
 
     def finished(self, solution: Solution, solved: Fit) -> Solution:
-        """Name columns that separate the responses; give isolated levels their coefficients.
-
-        A bound that such columns make meaningless has the status "separated": the residual of a
-        level that decides the response is not zero in other rows, and brings S back
-        into their predictions, unseen by the bound. In a blind model its coefficient
-        makes up nearly all that varies of η, so that the share of S is small whatever
-        the others are. A bound on predicted means sees both.
-
-        Parameters
-        ----------
-        solution : Solution
-            The model at its bound, in columns.
-        solved : Fit
-            The same model in the space.
-        """
+        """Name columns that separate the responses; give isolated levels their coefficients."""
+        # A bound that such columns make meaningless has the status "separated": the residual of a
+        # level that decides the response is not zero in other rows, and brings S back into their
+        # predictions, unseen by the bound. In a blind model its coefficient makes up nearly all
+        # that varies of η, so that the share of S is small whatever the others are. A bound on
+        # predicted means sees both.
+        # `solved` is the same model in the space, and `solution` that in columns.
         columns, choice = self.separating_columns([solution.fit]), solution.choice
         unseen = choice.met and solution.unfairness < 1.0 and not self.definition.penalizes_means
         if columns and unseen and self._binary_predictors() & set(columns):
@@ -341,10 +308,8 @@ class PenalizedProblem(Problem):
 
 
 def lambda_grid(smallest: float, largest: float, ceiling: float = math.inf) -> Floats:
-    """Return 0, and λ at equal distances on a log scale.
-
-    These are around the λ at which directions shrink by half, or end at a ceiling.
-    """
+    """Return 0, and λ at equal distances on a log scale."""
+    # These are around the λ at which directions shrink by half, or end at a ceiling.
     high = 10.0**DECADES_ABOVE * largest if ceiling == math.inf else ceiling
     low = 10.0**-DECADES_BELOW * min(smallest, high)
     steps = int(GRID_DENSITY * math.log10(high / low))
@@ -356,11 +321,8 @@ def lambda_grid(smallest: float, largest: float, ceiling: float = math.inf) -> F
 def choose_above_floor(
     bounds: Floats, floor: float, free: float, choose: Callable[[Floats], list[Choice]]
 ) -> list[Choice]:
-    """Choose λ for bounds above the floor; only the constant model meets lower ones.
-
-    Or the model at λ = 0, whose share `free` can be below the floor if shares
-    are not monotone.
-    """
+    """Choose λ for bounds above the floor; only the constant model meets lower ones."""
+    # Or the model at λ = 0, whose share `free` can be below the floor if shares are not monotone.
     above = (bounds > floor * (1.0 + FLOOR_TOLERANCE)) | (floor == 0.0)
     chosen = iter(choose(bounds[above]) if above.any() else ())
     constant = Choice(np.inf, "infeasible")

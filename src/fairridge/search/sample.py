@@ -76,12 +76,10 @@ class LargeGLM(PenalizedGLM):
             self._seen = _SeenHessian(theta, hessian, self.sample)
 
     def nearby_hessian(self, theta: Floats) -> Floats | None:
-        """Return about the Hessian of all rows at θ, from a sample; None if it is not definite.
-
-        That is the Hessian at the last θ₀ where all rows were read for it, and what the sample
-        says of the difference: H(θ₀) + Hs(θ) − Hs(θ₀). The sample errs by a part of the
-        difference only, which vanishes as θ gets near.
-        """
+        """Return about the Hessian of all rows at θ, from a sample; None if it is not definite."""
+        # That is the Hessian at the last θ₀ where all rows were read for it, and what the sample
+        # says of the difference: H(θ₀) + Hs(θ) − Hs(θ₀). The sample errs by a part of the
+        # difference only, which vanishes as θ gets near.
         seen = self._seen
         if seen is None:
             return None
@@ -93,17 +91,16 @@ class LargeGLM(PenalizedGLM):
 
 
 class SampledGLM(PenalizedGLM):
-    """A model on a sample of the rows, with which a search on all of them starts.
+    """A model on a sample of the rows, with which a search on all of them starts."""
 
-    Its coordinates are those of all rows, and its weights sum up to theirs: so do deviances
-    and their derivatives, but for chance. At the null model they are known of all rows, so that
-    the sample need not tell them: what it tells is how the deviance goes on from there,
-
-        D(θ₀) + gᵀ(θ − θ₀) + ½(θ − θ₀)ᵀH(θ − θ₀) + what Dₛ(θ) has beyond its own such terms.
-
-    A level that is absent from the sample is then as in one Newton step of all rows. A ridge that
-    a few rows outweigh keeps it from going further.
-    """
+    # Its coordinates are those of all rows, and its weights sum up to theirs: so do deviances and
+    # their derivatives, but for chance. At the null model they are known of all rows, so that the
+    # sample need not tell them: what it tells is how the deviance goes on from there,
+    #
+    #     D(θ₀) + gᵀ(θ − θ₀) + ½(θ − θ₀)ᵀH(θ − θ₀) + what Dₛ(θ) has beyond its own such terms.
+    #
+    # A level that is absent from the sample is then as in one Newton step of all rows. A ridge that
+    # a few rows outweigh keeps it from going further.
 
     def __init__(self, whole: PenalizedGLM, engine: Engine) -> None:
         space, ridge = replace(whole.space, engine=engine), whole.unit / engine.n_rows

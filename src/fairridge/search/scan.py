@@ -95,10 +95,8 @@ class PenaltyProfile:
 
 
 def dense_profile(value: Value, smallest: float, largest: float, ceiling: float) -> PenaltyProfile:
-    """Evaluate a definition that costs next to nothing, on a fine grid.
-
-    `smallest` and `largest` say where α(λ) changes: the range of the eigenvalues of SᵀS.
-    """
+    """Evaluate a definition that costs next to nothing, on a fine grid."""
+    # `smallest` and `largest` say where α(λ) changes: the range of the eigenvalues of SᵀS.
     inner = lambda_grid(smallest, largest, ceiling)
     grid = np.append(inner[inner < ceiling], ceiling)
     values = np.array([finite(value, float(x)) for x in grid])
@@ -108,14 +106,12 @@ def dense_profile(value: Value, smallest: float, largest: float, ceiling: float)
 def scan(
     value: Value, typical: float, ceiling: float, bounds: Floats, *, fine: bool = False
 ) -> PenaltyProfile:
-    """Evaluate a definition that costs passes over the rows, at few λ.
-
-    Goes right from the λ at which α has about half its size, until every positive bound
-    holds, then left until every bound is exceeded or λ = 0 is reached: from the side on
-    which the bound holds, so that the last crossing is met first. What rises and falls again
-    between two neighboring λ is not seen: `fine` makes them as close as on a grid, and looks a
-    decade to the right even if all bounds hold, and at all of the grid to the left.
-    """
+    """Evaluate a definition that costs passes over the rows, at few λ."""
+    # Goes right from the λ at which α has about half its size, until every positive bound holds,
+    # then left until every bound is exceeded or λ = 0 is reached: from the side on which the bound
+    # holds, so that the last crossing is met first. What rises and falls again between two
+    # neighboring λ is not seen: `fine` makes them as close as on a grid, and looks a decade to the
+    # right even if all bounds hold, and at all of the grid to the left.
     wanted = bounds[bounds < 1.0]
     positive, known = wanted[wanted > 0.0], dict[float, float]()
     step = 10.0 ** (1.0 / GRID_DENSITY) if fine else COARSE_STEP

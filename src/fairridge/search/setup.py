@@ -64,19 +64,7 @@ MAX_DENSE_COLUMNS = 4_000
 def set_up(
     engine: Engine, family: Family, definition: Definition, settings: ModelSettings
 ) -> PenalizedProblem:
-    """Set a model up on some rows, in memory or elsewhere.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    family : Family
-        The family of the response.
-    definition : Definition
-        What is bounded.
-    settings : ModelSettings
-        Everything else that the model is.
-    """
+    """Set a model up on some rows, in memory or elsewhere."""
     isolation: Isolation | None = None
     if settings.isolates and may_separate(engine, family, settings):
         isolation = drop_separated(engine, family)
@@ -93,11 +81,9 @@ def set_up(
 
 
 def may_separate(engine: Engine, family: Family, settings: ModelSettings) -> bool:
-    """Whether to look for levels that decide the response.
-
-    With a penalty every coefficient is finite, as the user chose it, and so
-    are they with more columns than rows, where levels are uninformative. Numbers have no levels.
-    """
+    """Whether to look for levels that decide the response."""
+    # With a penalty every coefficient is finite, as the user chose it, and so are they with more
+    # columns than rows, where levels are uninformative. Numbers have no levels.
     compresses = not settings.blind and not settings.controls
     wide = compresses and is_wide(engine)
     finite = family.least_squares or settings.predictor_penalty > 0.0 or wide
@@ -185,10 +171,8 @@ def penalized_glm(space: Space, family: Family, settings: ModelSettings) -> Pena
 def _iterates(
     engine: Engine, family: Family, definition: Definition, settings: ModelSettings
 ) -> bool:
-    """Whether a model of many sparse columns is solved by products with them alone.
-
-    Raises if it is not, and they are too many for matrices of them.
-    """
+    """Whether a model of many sparse columns is solved by products with them alone."""
+    # Raises if it is not, and they are too many for matrices of them.
     reason = _needs_matrices(family, definition, settings)
     if reason and has_many_sparse(engine, MAX_DENSE_COLUMNS):
         raise ValueError(

@@ -25,17 +25,10 @@ MAX_PRODUCTS, MAX_STEPS = 2_000, 8
 
 
 class SparseProblem(PenalizedProblem):
-    """A model on rows with many sparse columns, for every λ.
+    """A model on rows with many sparse columns, for every λ."""
 
-    It is solved in features, and every search adds to these what its models lack.
-
-    Parameters
-    ----------
-    features : SparseFeatures
-        Features to begin with; none.
-    problem_in : callable
-        Sets the model up in features; λ₂ > 0, and passes are over these.
-    """
+    # It is solved in features, and every search adds to these what its models lack.
+    # In features λ₂ > 0, and passes are over these.
 
     space: SparseFeatures
 
@@ -74,11 +67,9 @@ class SparseProblem(PenalizedProblem):
     solved_at = delegated("inner.solved_at")
 
     def _grow(self, fits: list[Fit]) -> float:
-        """Add to the features what some models lack; return the length of that, relative to γ.
-
-        Nothing is added if it is negligible. Models at similar λ lack the same, so the
-        directions of those that lack most serve the others as well.
-        """
+        """Add to the features what some models lack; return the length of that, relative to γ."""
+        # Nothing is added if it is negligible. Models at similar λ lack the same, so the directions
+        # of those that lack most serve the others as well.
         if self.family.least_squares:
             fits = fits[:1]  # β is the same at every λ
         different = sorted({fit.lambda_: fit for fit in fits}.values(), key=lambda fit: fit.lambda_)
@@ -131,10 +122,8 @@ class SparseProblem(PenalizedProblem):
         )
 
     def _curvature_of_penalty(self, lambda_: float) -> Floats:
-        """Return second derivatives of the penalty in intercept and α, along the span of [1, S].
-
-        For the intercept alone, if α does not move, or if absolute values may hold it at zero.
-        """
+        """Return second derivatives of the penalty in intercept and α, along the span of [1, S]."""
+        # For the intercept alone, if α does not move, or if absolute values may hold it at zero.
         if np.isinf(lambda_) or self.settings.penalty.l1 > 0.0:
             return np.zeros((1, 1))
         S = self.basis.sensitive

@@ -12,27 +12,13 @@ from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, curvature_scale, sma
 def lasso_minimum(
     H: Floats, b: Floats, weights: Floats, start: Floats | None = None, *, max_iter: int = 1_000
 ) -> Floats:
-    """Minimize ½xᵀHx − bᵀx + Σ weightsⱼ|xⱼ|.
-
-    For given signs of the coordinates the problem is linear. Solve it, stop at
-    the first coordinate that would change its sign and leave it at zero; if
-    none does, let the zero coordinate with the steepest slope join. Every step
-    lowers the objective and there are finitely many sets of signs, so that the
-    end is exact (feature-sign search, Lee, Battle, Raina and Ng 2007). Columns
-    that are nearly or exactly collinear leave directions without curvature:
-    proximal steps decide these, which add τ‖x − xₖ‖²/2, with a τ that rounding can take away.
-
-    Parameters
-    ----------
-    H : ndarray of shape (q, q)
-        Positive semidefinite.
-    b, weights : ndarray of shape (q,)
-        Linear term, and weights of the absolute values.
-    start : ndarray of shape (q,), optional
-        Where to start.
-    max_iter : int
-        Maximum number of steps.
-    """
+    """Minimize ½xᵀHx − bᵀx + Σ weightsⱼ|xⱼ|."""
+    # For given signs of the coordinates the problem is linear. Solve it, stop at the first
+    # coordinate that would change its sign and leave it at zero; if none does, let the zero
+    # coordinate with the steepest slope join. Every step lowers the objective and there are
+    # finitely many sets of signs, so that the end is exact (feature-sign search, Lee, Battle, Raina
+    # and Ng 2007). Columns that are nearly or exactly collinear leave directions without curvature:
+    # proximal steps decide these, which add τ‖x − xₖ‖²/2, with a τ that rounding can take away.
     movable = np.diag(H) > 0.0
     scale = np.sqrt(np.where(movable, np.diag(H), 1.0))
     H, b, weights = H / np.outer(scale, scale), b / scale, weights / scale
@@ -94,11 +80,9 @@ def _step(H: Floats, b: Floats, x: Floats, signs: Floats) -> tuple[Floats, Integ
 
 
 def proximal_step(H: Floats, gradient: Floats, theta: Floats, l1: Floats) -> Floats:
-    """Step to the minimum of the quadratic model plus absolute values.
-
-    With the smooth coordinates first, H = RᵀR for an upper triangular R, whose
-    last block R₂₂ leaves a lasso with R₂₂ᵀR₂₂ in the penalized ones.
-    """
+    """Step to the minimum of the quadratic model plus absolute values."""
+    # With the smooth coordinates first, H = RᵀR for an upper triangular R, whose last block R₂₂
+    # leaves a lasso with R₂₂ᵀR₂₂ in the penalized ones.
     rough = np.flatnonzero(l1)
     order = np.append(np.flatnonzero(l1 == 0.0), rough)
     k = len(order) - len(rough)

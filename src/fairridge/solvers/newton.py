@@ -139,10 +139,8 @@ class Descent(Protocol):
 def minimize(
     descent: Descent, start: Point, max_iter: int, tolerance: float = CONVERGENCE_TOLERANCE
 ) -> tuple[Point, Step | None]:
-    """Minimize from a point that has a Hessian, or one nearby; also return the last step.
-
-    A `tolerance` above the default is the decrease, relative to the deviance, that may be left.
-    """
+    """Minimize from a point that has a Hessian, or one nearby; also return the last step."""
+    # A `tolerance` above the default is the decrease, relative to the deviance, that may be left.
     point, before, radius, troubled = start, np.inf, np.inf, 0
     size = descent.unit + abs(start.deviance) or 1.0
     step: Step | None = None
@@ -201,10 +199,8 @@ def _length(descent: Descent, step: Step) -> float:
 
 
 def _following(left: float, before: float, fresh: bool) -> float:
-    """Return the decrease after a step, as the contraction so far foretells.
-
-    With an old Hessian the next contraction is like the last one; a new one squares it.
-    """
+    """Return the decrease after a step, as the contraction so far foretells."""
+    # With an old Hessian the next contraction is like the last one; a new one squares it.
     contraction = left / before
     return left * (contraction**2 if fresh else contraction)
 
@@ -325,10 +321,8 @@ def moved(
     unit: float,
     beside: Any = None,
 ) -> Point:
-    """Return the point at θ with what was found there; an old Hessian learns from the gradient.
-
-    `nearby` maps θ to about the Hessian there, if a sample knows it.
-    """
+    """Return the point at θ with what was found there; an old Hessian learns from the gradient."""
+    # `nearby` maps θ to about the Hessian there, if a sample knows it.
     deviance, gradient, hessian = found
     fresh, passes = hessian is not None, before.passes + 1
     if hessian is None:
@@ -439,12 +433,10 @@ def local_model(
     origin: float | None,
     typical: Floats,
 ) -> LocalModel | None:
-    """Solve the model; without an origin None if it has no minimum at λ = 0.
-
-    `penalized` is a and J, `held` is c and G; all derivatives are those of the deviance and of
-    penalties that do not depend on λ. At an origin negative curvature changes its sign, in
-    units of `typical` ones: steps leave a saddle point, and do not creep along it.
-    """
+    """Solve the model; without an origin None if it has no minimum at λ = 0."""
+    # `penalized` is a and J, `held` is c and G; all derivatives are those of the deviance and of
+    # penalties that do not depend on λ. At an origin negative curvature changes its sign, in units
+    # of `typical` ones: steps leave a saddle point, and do not creep along it.
     a, J = penalized
     if not np.isfinite(hessian).all():
         return None
@@ -483,10 +475,8 @@ def local_model(
 
 
 def _solved_equations(matrix: Floats, right: Floats) -> Floats:
-    """Solve equations that may repeat each other.
-
-    Where means have saturated, totals do not respond.
-    """
+    """Solve equations that may repeat each other."""
+    # Where means have saturated, totals do not respond.
     if len(matrix) == 1 and matrix[0, 0] != 0.0:
         return right / matrix
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=CURVATURE_TOLERANCE)[0])

@@ -147,33 +147,14 @@ def spectrum_of(
     *,
     of_scatter: bool = False,
 ) -> tuple[Spectrum, Floats, Floats]:
-    """Decompose a square root of ZᵀZ.
-
-    Which directions have variance is decided on columns in units of their own
-    spread, so that it does not depend on what a penalty divides them by.
-
-    Parameters
-    ----------
-    root : ndarray of shape (m, k)
-        Any matrix with rootᵀroot = ZᵀZ, columns on their original scale.
-    scale : ndarray of shape (k,)
-        What to divide the columns by.
-    noise : float or ndarray of shape (k,)
-        What rounding can contribute to each column, relative to its unit. A singular value
-        below what it contributes to its direction, relative to the largest, is zero.
-    unit : ndarray of shape (k,), optional
-        Spread of the columns, `scale` by default.
-    of_scatter : bool
-        Whether the root was computed from ZᵀZ, and has no more digits than that.
-
-    Returns
-    -------
-    spectrum : Spectrum
-    P : ndarray of shape (m, rank)
-        Left singular vectors of the directions kept.
-    N : ndarray of shape (m, m − rank)
-        An orthonormal basis of what they leave.
-    """
+    """Decompose a square root of ZᵀZ."""
+    # Which directions have variance is decided on columns in units of their own spread, so that it
+    # does not depend on what a penalty divides them by.
+    # `noise` is what rounding can contribute to each column, relative to its unit, by default its
+    # scale: a singular value below what it contributes to its direction, relative to the largest,
+    # is zero. A root that was computed from ZᵀZ (`of_scatter`) has no more digits than that. Also
+    # returned are the left singular vectors of the directions kept, and an orthonormal basis of
+    # what they leave.
     unit = scale if unit is None else unit
     scaled = root / unit
     m, k = scaled.shape
@@ -197,11 +178,9 @@ def spectrum_of(
 
 
 def _from_squares(root: Floats) -> tuple[Floats, Floats, Floats] | None:
-    """Return the singular value decomposition of a large root from the eigenvectors of its square.
-
-    In half of the time. None for roots of few columns, or if the square has lost digits; rows
-    below the columns must be zero, as those of a triangle are.
-    """
+    """Return the singular value decomposition of a large root by the eigenvectors of its square."""
+    # In half of the time. None for roots of few columns, or if the square has lost digits; rows
+    # below the columns must be zero, as those of a triangle are.
     m, k = root.shape
     if k < LARGE_WIDTH or m < k or root[k:].any():
         return None
@@ -217,11 +196,9 @@ def _from_squares(root: Floats) -> tuple[Floats, Floats, Floats] | None:
 def _rescaled(
     P: Floats, root: Floats, null: Floats, factors: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Decompose root·diag(factors), given P of the root and the null space of its columns.
-
-    Two equal columns differ by rounding, which beside a third one in smaller units would look
-    like an effect of that column: what is in the null space is taken out.
-    """
+    """Decompose root·diag(factors), given P of the root and the null space of its columns."""
+    # Two equal columns differ by rounding, which beside a third one in smaller units would look
+    # like an effect of that column: what is in the null space is taken out.
     turn, values, At = np.linalg.svd(P.T @ root * factors, full_matrices=False)
     null = np.where(np.abs(null) <= LENGTH_TOLERANCE, 0.0, null)
     null = np.linalg.qr(null / factors[:, None])[0]
@@ -229,11 +206,9 @@ def _rescaled(
 
 
 def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return eigenvalues of one positive matrix relative to another, smallest first, and vectors v.
-
-    They have vᵀ·before·v = 1. Directions in which `before` is below a tolerance, relative to its
-    largest eigenvalue, are left out.
-    """
+    """Return eigenvalues of one positive matrix relative to another, the smallest first."""
+    # They have vᵀ·before·v = 1. Directions in which `before` is below a tolerance, relative to its
+    # largest eigenvalue, are left out.
     sizes, vectors = np.linalg.eigh(before)
     there = sizes > rounding * sizes[-1]
     white = vectors[:, there] / np.sqrt(sizes[there])
@@ -242,19 +217,9 @@ def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tup
 
 
 def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[int, ...]:
-    """Name columns that could be left out, the last of each dependent set.
-
-    Greedy from the left: a column is dependent if those kept before it explain it.
-
-    Parameters
-    ----------
-    blocks : iterable of ndarray of shape (m, c)
-        The columns, block by block; read until `rank` of them are found independent.
-    width : int
-        Number of all columns.
-    rank : int
-        Number of directions they span.
-    """
+    """Name columns that could be left out, the last of each dependent set."""
+    # Greedy from the left: a column is dependent if those kept before it explain it.
+    # Blocks are read until `rank` columns are found independent.
     if rank == width:
         return ()
     panels = (block[:, k : k + PANEL] for block in blocks for k in range(0, block.shape[1], PANEL))
@@ -293,10 +258,8 @@ def _independent(panel: Floats, directions: Floats, count: int) -> list[int]:
 
 
 def small_qr(Y: Floats) -> tuple[Floats, Floats]:
-    """Return Q with orthonormal columns, and R with Y = QR in its upper triangle.
-
-    Below the diagonal R holds other numbers, which `solve_upper` does not read.
-    """
+    """Return Q with orthonormal columns, and R with Y = QR in its upper triangle."""
+    # Below the diagonal R holds other numbers, which `solve_upper` does not read.
     k = min(Y.shape)
     if not k:
         return np.zeros((Y.shape[0], 0)), np.zeros((0, Y.shape[1]))
@@ -350,10 +313,8 @@ def is_definite(H: Floats) -> bool:
 
 
 def whitening(scatter: Floats) -> Floats:
-    """Return R of shape (rank, q) with RᵀR = Σ⁺, so that Rs has a scatter of one.
-
-    The rank is decided in units in which every column has variance one.
-    """
+    """Return R of shape (rank, q) with RᵀR = Σ⁺, so that Rs has a scatter of one."""
+    # The rank is decided in units in which every column has variance one.
     scale = np.sqrt(np.maximum(np.diag(scatter), 0.0))
     scale = np.where(scale > 0.0, scale, 1.0)
     values, vectors = np.linalg.eigh(scatter / np.outer(scale, scale))
@@ -362,10 +323,8 @@ def whitening(scatter: Floats) -> Floats:
 
 
 def block_diagonal(blocks: Sequence[Floats]) -> Floats:
-    """Return a matrix with some blocks on its diagonal, and zeros elsewhere.
-
-    SciPy's `block_diag` takes a quarter of a millisecond, and makes a row of no blocks.
-    """
+    """Return a matrix with some blocks on its diagonal, and zeros elsewhere."""
+    # SciPy's `block_diag` takes a quarter of a millisecond, and makes a row of no blocks.
     if len(blocks) == 1:
         return blocks[0]
     ends = np.cumsum([(0, 0), *(block.shape for block in blocks)], axis=0)

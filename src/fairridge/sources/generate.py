@@ -28,28 +28,11 @@ def generate(
     rows_per_file: int = 1_000_000,
     seed: int = 0,
 ) -> list[Path]:
-    """Write rows of correlated S and X with three responses, in memory that does not grow.
-
-    Columns are s1, …, x1, …, then "y" (gaussian), "label" (0 or 1, logistic)
-    and "count" (poisson). File k depends on the seed and k alone. Files of an
-    earlier run are overwritten; if some would be left over, nothing is
-    written and an error names one of them.
-
-    Parameters
-    ----------
-    folder : path
-        Where to write; made if it does not exist.
-    rows, columns : int
-        Size of [S, X].
-    sensitive : int
-        How many of the columns are sensitive.
-    levels : int
-        If positive, s1 is text of so many levels instead of a number.
-    rows_per_file : int
-        Rows of all files but the last.
-    seed : int
-        Another seed, other rows.
-    """
+    """Write rows of correlated S and X with three responses, in memory that does not grow."""
+    # Columns are s1, …, x1, …, then "y" (gaussian), "label" (0 or 1, logistic) and "count"
+    # (poisson). File k depends on the seed and k alone. Files of an earlier run are overwritten; if
+    # some would be left over, nothing is written and an error names one of them.
+    # If `levels` is positive, s1 is text of so many levels instead of a number.
     if not 0 < sensitive < columns:
         raise ValueError(f"sensitive={sensitive} must lie between 1 and columns - 1.")
     if levels < 0:

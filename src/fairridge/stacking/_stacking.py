@@ -268,11 +268,9 @@ class FairStacking(BaseEstimator):
 
     @property
     def _splits(self) -> bool:
-        """Whether learners and layer are fitted to different halves.
-
-        Refitted learners vary less than those of folds, and S explains more of their scores
-        than of the scores that would be certified.
-        """
+        """Whether learners and layer are fitted to different halves."""
+        # Refitted learners vary less than those of folds, and S explains more of their scores than
+        # of the scores that would be certified.
         return self.confidence is not None and self.certification != OUT_OF_FOLD
 
     @property

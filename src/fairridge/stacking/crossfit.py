@@ -56,21 +56,9 @@ class Deployed:
 def folds_of(
     cv: Any, y: NDArray[Any], given: Integers, *, classes: bool, random_state: int
 ) -> list[tuple[Integers, Integers]]:
-    """Return training and validation rows.
-
-    Parameters
-    ----------
-    cv : int, splitter or iterable of (train, test)
-        A number of folds, shuffled and stratified; or folds as scikit-learn has them.
-    y : ndarray of shape (n,)
-        Response of the rows that have weight.
-    given : ndarray of shape (n,)
-        Positions of these among the rows that were passed, which an iterable refers to.
-    classes : bool
-        Whether the response is classes.
-    random_state : int
-        Seed of the shuffling.
-    """
+    """Return training and validation rows."""
+    # `given` are positions of the rows that have weight among those that were passed, which an
+    # iterable refers to.
     if is_number(cv):
         n_folds = check_count("cv", cv, minimum=2)
         if n_folds > len(y):
@@ -102,30 +90,9 @@ def cross_fit(
     n_jobs: int | None,
     progress: bool,
 ) -> tuple[Floats, tuple[Deployed, ...]]:
-    """Score every row of a fold by learners that were fitted to the rows beside it.
-
-    Parameters
-    ----------
-    tasks : sequence of LearnerTask
-        What is learned.
-    table : Table
-        The rows that learners see.
-    folds : sequence of (train, test)
-        Positions of rows.
-    deploy : {"refit", "average"}
-        Whether learners for new rows are refitted to all rows, or those of the folds.
-    n_jobs : int or None
-        Fits at a time.
-    progress : bool
-        Whether a progress bar counts them.
-
-    Returns
-    -------
-    scores : ndarray of shape (n, c)
-        NaN in rows that no fold tests.
-    deployed : tuple of Deployed
-        Learners for new rows, one entry per task.
-    """
+    """Score every row of a fold by learners that were fitted to the rows beside it."""
+    # Scores are NaN in rows that no fold tests; learners for new rows are refitted to all rows, or
+    # those of the folds.
     parts = [train for train, _ in folds]
     if deploy == "refit":
         parts.append(np.arange(table.shape[0]))

@@ -118,10 +118,8 @@ class LayerColumns:
     def read(
         self, X: Table, S: Table | None, unknown: Unknown, *, with_sensitive: bool = True
     ) -> LayerRows:
-        """Read training rows or new ones, with columns of frames in any order.
-
-        Blind models need no S to predict; `with_sensitive` then tells whether it is read.
-        """
+        """Read training rows or new ones, with columns of frames in any order."""
+        # Blind models need no S to predict; `with_sensitive` then tells whether it is read.
         given, attributes = self._split(X, S)
         if attributes is None or not with_sensitive:
             return LayerRows(given, given, None, None)

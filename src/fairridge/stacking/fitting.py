@@ -72,10 +72,8 @@ class StackData:
 
     @property
     def targets(self) -> NDArray[Any]:
-        """What learners of y are fitted to: numbers of classes, the response, or rates.
-
-        Classes are 0, 1, … as in scikit-learn's stacking, since some learners take no labels.
-        """
+        """What learners of y are fitted to: numbers of classes, the response, or rates."""
+        # Classes are 0, 1, … as in scikit-learn's stacking, since some learners take no labels.
         values = self.response.values[:, 0]
         if self.response.classes is not None:
             return np.asarray(values.astype(np.intp))
@@ -220,14 +218,12 @@ def counted_labels(model: Any, response: Response) -> tuple[Any, ...]:
 def proxied(
     labels: Sequence[Any], y: NDArray[Any], weight: Any, names: Sequence[str], columns: Floats
 ) -> tuple[list[str], Floats]:
-    """Return what a blind layer needs the expectation of, given what learners see, by name.
-
-    That is S, or, if the bound is among the rows of some classes, for each of them
-
-        1(y = c)(S − E[S | y = c]),
-
-    because COV(f, S | y = c) P(y = c) is the expectation of its product with f.
-    """
+    """Return what a blind layer needs the expectation of, given what learners see, by name."""
+    # That is S, or, if the bound is among the rows of some classes, for each of them
+    #
+    #     1(y = c)(S − E[S | y = c]),
+    #
+    # because COV(f, S | y = c) P(y = c) is the expectation of its product with f.
     if not labels:
         return list(names), columns
     made = []
@@ -269,10 +265,8 @@ def _learn_map(
     seed: int,
     labels: Sequence[Any],
 ) -> tuple[Features, Floats, Floats]:
-    """Add E[μ | S] to S, μ the predictions of the layer with the S so far.
-
-    A blind model gets the proxies of the new columns as well.
-    """
+    """Add E[μ | S] to S, μ the predictions of the layer with the S so far."""
+    # A blind model gets the proxies of the new columns as well.
     layer = model._layer().set_params(confidence=None).fit(**inputs)
     X, S, weight = inputs["X"], inputs["sensitive_features"], inputs["sample_weight"]
     if hasattr(layer, "predict_proba"):

@@ -68,19 +68,8 @@ class Categories(TransformerMixin, BaseEstimator):
 
 
 def boosted_trees(table: Table, family: Family | None, random_state: int, **size: int) -> Any:
-    """Return the default learner, of classes or of means.
-
-    Parameters
-    ----------
-    table : Table
-        The rows that it will see, to know which of their columns are categorical.
-    family : Family or None
-        Family of a numeric response; None for classes.
-    random_state : int
-        Seed of the trees.
-    **size : int
-        Number of trees and of leaves, if not scikit-learn's.
-    """
+    """Return the default learner, of classes or of means."""
+    # The rows that it will see tell which of their columns are categorical.
     mask = _categorical(table)
     # Beyond 10,000 rows scikit-learn would set a tenth of them aside, chosen by the seed, to
     # know when to stop: scores would be of fewer rows, and vary more.
@@ -234,11 +223,9 @@ class ClassScores:
             )
 
     def places(self, learner: Any) -> Integers:
-        """Return which classes a fitted learner knows: the rows of a fold may lack some.
-
-        One that comes fitted may know labels, or their numbers 0, 1, …, as learners of
-        another stack do.
-        """
+        """Return which classes a fitted learner knows: the rows of a fold may lack some."""
+        # One that comes fitted may know labels, or their numbers 0, 1, …, as learners of another
+        # stack do.
         known = np.asarray(learner.classes_)
         if np.array_equal(known, np.arange(len(self.classes))):
             return np.arange(len(self.classes))

@@ -162,10 +162,8 @@ def _products(graph: Graph, features: Features) -> None:
 
 
 def _scored(graph: Graph, one: Deployed, learner: Any, raw: str, *, probabilities: bool) -> str:
-    """Return what `one.scorer` makes of the predictions of a learner.
-
-    `raw` is what the trees of a learner sum up to, or else its probabilities or means.
-    """
+    """Return what `one.scorer` makes of the predictions of a learner."""
+    # `raw` is what the trees of a learner sum up to, or else its probabilities or means.
     scorer: Any = one.scorer
     if isinstance(scorer, ClassScores):
         if not probabilities and len(scorer.classes) == 2:

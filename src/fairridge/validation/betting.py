@@ -87,41 +87,23 @@ class StreamColumns:
 
 @dataclass(frozen=True)
 class EProcess:
-    """What gamblers have learned and won, all of it numbers.
+    """What gamblers have learned and won, all of it numbers."""
 
-    Attributes
-    ----------
-    log_wealths : ndarray of shape (memories, stakes)
-        log A of each gambler.
-    log_wealth, largest : float
-        log M, and the largest that it ever was.
-    products : ndarray of shape (memories, k, k)
-        Sums of centered products of columns.
-    counts : ndarray of shape (memories,)
-        What to divide them by.
-    worst : ndarray of shape (memories,)
-        The largest loss that a bet would have had.
-    looks, surprises : int
-        Times at which products were added, and bets that lost more than gamblers had.
-    waiting : ndarray of shape (bets, k+1, k+1)
-        Sums Σ w(1, z)(1, z)ᵀ of rows z for bets that are still to be placed.
-    size : int
-        Rows in the last of these.
-    weighted : bool
-        Whether rows had different weights.
-    """
-
-    log_wealths: Floats
+    log_wealths: Floats  # log A of each gambler, of shape (memories, stakes)
+    # log M, and the largest that it ever was.
     log_wealth: float
     largest: float
-    products: Floats
-    counts: Floats
-    worst: Floats
+    products: Floats  # sums of centered products of columns, of shape (memories, k, k)
+    counts: Floats  # what to divide them by, of shape (memories,)
+    worst: Floats  # the largest loss that a bet would have had, of shape (memories,)
+    # Times at which products were added, and bets that lost more than gamblers had.
     looks: int
     surprises: int
+    # Sums Σ w(1, z)(1, z)ᵀ of rows z for bets that are still to be placed; of shape (bets, k+1,
+    # k+1).
     waiting: Floats
-    size: int
-    weighted: bool
+    size: int  # rows in the last of these
+    weighted: bool  # whether rows had different weights
 
     @classmethod
     def new(cls, k: int) -> EProcess:
@@ -174,21 +156,7 @@ class Directions:
 def add_rows(
     process: EProcess, columns: StreamColumns, r: float, values: Floats, weight: Floats
 ) -> EProcess:
-    """Look at more rows, in their order.
-
-    Parameters
-    ----------
-    process : EProcess
-        What was there before.
-    columns : StreamColumns
-        What the columns are.
-    r : float
-        The bound on R².
-    values : ndarray of shape (n, k)
-        Controls, S and the score.
-    weight : ndarray of shape (n,)
-        Positive weights.
-    """
+    """Look at more rows, in their order."""
     weighted = process.weighted or bool((weight != 1.0).any())
     process = replace(process, weighted=weighted)
     ones = np.column_stack([np.ones(len(values)), values])
@@ -282,11 +250,9 @@ def _gains(there: Directions, scatters: Floats, r: float) -> Floats:
 def _largest_losses(
     process: EProcess, columns: StreamColumns, there: Directions, r: float
 ) -> Floats:
-    """Return what a bet of each memory may lose, divided by the part that may be lost.
-
-    With h and f within ranges H and F, Σ(h − h̄)² ≤ mH²/4, and so on. Without
-    limits it is the largest loss before.
-    """
+    """Return what a bet of each memory may lose, divided by the part that may be lost."""
+    # With h and f within ranges H and F, Σ(h − h̄)² ≤ mH²/4, and so on. Without limits it is the
+    # largest loss before.
     if not columns.limited or process.weighted:
         return np.maximum(process.worst, MIN_WORST_LOSS) / USUAL_LOSS
     H = np.array([[columns.range_of(direction) for direction in each] for each in there.h])
@@ -296,10 +262,8 @@ def _largest_losses(
 
 
 def _bet(process: EProcess, gains: Floats, losses: Floats) -> EProcess:
-    """Multiply the wealths, one bet after the other.
-
-    With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).
-    """
+    """Multiply the wealths, one bet after the other."""
+    # With C_t = Π_{i≤t} (1 + σd_i), A_t = C_t (A_0 + Σ_{i≤t} w_i/C_{i−1}).
     factors = 1.0 + gains[:, :, None] * (STAKES / np.maximum(losses, LEAST_FACTOR)[:, None])
     surprises = int((factors <= 0.0).any(axis=(1, 2)).sum())
     grown = np.cumprod(np.maximum(factors, LEAST_FACTOR), axis=0)

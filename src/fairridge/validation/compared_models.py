@@ -69,11 +69,9 @@ def in_words(name: str) -> str:
 
 
 def chosen_models(models: Any, task: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the models asked for by the names that tables show, or all that there are.
-
-    `task` says which models names are looked up among, and `options` are the
-    parameters of those, such as sensitive columns.
-    """
+    """Return the models asked for by the names that tables show, or all that there are."""
+    # `task` says which models names are looked up among, and `options` are the parameters of those,
+    # such as sensitive columns.
     known = dict(KNOWN[task])
     if models is None or isinstance(models, str):
         models = known if models is None else [models]
@@ -114,18 +112,10 @@ def needs_groups(model: Any) -> bool:
 def grouped(
     rows: PassedRows, known: SensitiveColumns, sensitive: Any
 ) -> tuple[PassedRows, dict[str, tuple[str, ...]]]:
-    """Cut numeric attributes into quarters, for models that need groups.
-
-    The models see the quarters. What they predict is measured on S as it is.
-    `sensitive` names the columns of X that are sensitive, if S is there.
-
-    Returns
-    -------
-    rows : PassedRows
-        The same rows with S beside X; unchanged if all attributes are discrete.
-    cut : dict of str to tuple of str
-        Quarters, by attribute.
-    """
+    """Cut numeric attributes into quarters, for models that need groups."""
+    # The models see the quarters. What they predict is measured on S as it is. `sensitive` names
+    # the columns of X that are sensitive, if S is there.
+    # The quarters are returned, too, by attribute.
     table = known.attributes
     columns = [table.column(k) for k in range(table.shape[1])]
     many = numbers_beyond(table, MAX_CATEGORIES)

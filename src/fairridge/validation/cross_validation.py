@@ -295,10 +295,8 @@ def fold_records(
     n_jobs: int | None,
     bar: Progress,
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return one record per fold and bound of one model, and what its loss is.
-
-    All bounds of a fold are found at once, if the model can do that.
-    """
+    """Return one record per fold and bound of one model, and what its loss is."""
+    # All bounds of a fold are found at once, if the model can do that.
     records = []
     with quiet_fits():
         by_fold, loss_name = data.scores(name, model, bounds, n_jobs)
@@ -373,10 +371,8 @@ class FoldedRows:
         return by_fold, _loss_name_of(judged, rows.y)
 
     def decisions(self, model: Any, exposure: Any) -> Decisions:
-        """Return how decisions are compared, between groups of the rows as they were passed.
-
-        Numbers are cut at quantiles of weights, times the exposure that makes rates of them.
-        """
+        """Return how decisions are compared, between groups of the rows as they were passed."""
+        # Numbers are cut at quantiles of weights, times the exposure that makes rates of them.
         if self.on is None:
             sensitive = getattr(model, "sensitive", self.sensitive)
             given = self.rows.X, self.rows.sensitive_features

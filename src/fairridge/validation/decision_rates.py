@@ -49,10 +49,8 @@ class Decisions:
     def decided_in(
         self, response: Floats, weight: Floats, exposure: Floats | None = None
     ) -> Decisions:
-        """Return the threshold that training rows give: by default their median response or rate.
-
-        Counts and amounts have none unless it is given.
-        """
+        """Return the threshold that training rows give, by default a median."""
+        # Counts and amounts have none unless it is given.
         if self.threshold is not None or self.amounts:
             return self
         if exposure is not None:
@@ -62,10 +60,8 @@ class Decisions:
         return replace(self, threshold=float(weighted_quantiles(response, weight, [0.5])[0]))
 
     def of(self, rows: ScoredRows) -> dict[str, float]:
-        """Compare decisions: the likeliest class, or numbers above the threshold, if there is one.
-
-        Times are not decided by.
-        """
+        """Compare decisions: the likeliest class, or numbers above the threshold, if any."""
+        # Times are not decided by.
         if rows.classes is not None:
             decided = cast(ClassFamily, rows.family).likeliest(rows.eta)
             code = None if self.favorable is None else _code(self.favorable, rows.classes.tolist())

@@ -37,17 +37,11 @@ def size(family: Family, response: Floats, weight: Floats) -> float:
 
 
 def accuracy(rows: ScoredRows) -> dict[str, float]:
-    """Measure predictions against responses: the loss, and scores by kind of response.
-
-    Weights of classes are for fits alone, as in scikit-learn: a row counts by its own weight
-    here.
-
-    Returns
-    -------
-    dict of str to float
-        `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`,
-        `recall` and `auc`, or `concordance`; NaN for what is not defined.
-    """
+    """Measure predictions against responses: the loss, and scores by kind of response."""
+    # Weights of classes are for fits alone, as in scikit-learn: a row counts by its own weight
+    # here.
+    # Returned are `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`, `recall`
+    # and `auc`, or `concordance`; NaN for what is not defined.
     family, response, weight = with_class_weights(rows.family, None), rows.response, rows.weight
     found = accuracy_of_sums(family, accuracy_sums(family, rows))
     if family.reads == "times":
@@ -156,11 +150,9 @@ def r_squared(squares: float, total: float, n: int) -> float:
 
 
 def confusion_scores(table: Floats) -> dict[str, float]:
-    """Return scores of the modeled one of two classes, or means over the classes of several.
-
-    `table` has the weights of rows by true and predicted class, of which 1 is the modeled one of
-    two. Classes that are neither anywhere do not count in the means of precision, recall and F1.
-    """
+    """Return scores of the modeled one of two classes, or means over the classes of several."""
+    # `table` has the weights of rows by true and predicted class, of which 1 is the modeled one of
+    # two. Classes that are neither anywhere do not count in the means of precision, recall and F1.
     hits, true, assigned = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     wanted = np.array([1]) if len(table) == 2 else np.flatnonzero(true + assigned > 0.0)
 
@@ -188,20 +180,12 @@ def concordance(response: Floats, eta: Floats, weight: Floats) -> float:
 
 
 def mean_and_error(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean over folds and its standard error; NaNs are left out.
-
-    Dependence on S is pooled over folds in the same way. Each fold's adjusted
-    R² estimates, without bias by chance, how far the model of that fold
-    depends on S in the population, and so does their mean. R² over the
-    held-out rows of all folds together does not: what the training rows of a
-    fold lack of the total is in the fold itself, so that the deviations of the
-    folds' models cancel, and R² is as near to 0 at r = 0 as in training.
-
-    Parameters
-    ----------
-    values : ndarray of shape (folds, …)
-        A measure in every fold.
-    """
+    """Return the mean over folds and its standard error; NaNs are left out."""
+    # Dependence on S is pooled over folds in the same way. Each fold's adjusted R² estimates,
+    # without bias by chance, how far the model of that fold depends on S in the population, and so
+    # does their mean. R² over the held-out rows of all folds together does not: what the training
+    # rows of a fold lack of the total is in the fold itself, so that the deviations of the folds'
+    # models cancel, and R² is as near to 0 at r = 0 as in training.
     count = (~np.isnan(values)).sum(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # defined in no fold, or in one

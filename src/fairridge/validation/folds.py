@@ -48,12 +48,10 @@ def make_folds(
     y: Any,
     kept: Any = None,
 ) -> list[list[Fold]]:
-    """Return lists of (train, test) positions among n rows, one list per repeat.
-
-    The arguments are those of `cross_validate`; folds are stratified if all models
-    are classifiers. Rows that are not `kept`, since they have no weight, are absent,
-    and the positions are those among the rows kept.
-    """
+    """Return lists of (train, test) positions among n rows, one list per repeat."""
+    # The arguments are those of `cross_validate`; folds are stratified if all models are
+    # classifiers. Rows that are not `kept`, since they have no weight, are absent, and the
+    # positions are those among the rows kept.
     if folds is None and isinstance(cv, Iterable) and not isinstance(cv, str):
         folds = [list(cv)]  # splits as scikit-learn takes them
     if folds is not None:

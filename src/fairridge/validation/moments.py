@@ -43,11 +43,9 @@ def divides(fold: Fold, n: int) -> bool:
 
 
 def moments_without(whole: Moments, test: MemoryEngine) -> PrecomputedMoments:
-    """Return the moments of all rows but some; raise if a column hardly varies in what is left.
-
-    A level that only the fold has would be left with a scatter of rounding
-    errors, and an outlier in the fold covers all digits of the other rows.
-    """
+    """Return the moments of all rows but some; raise if a column hardly varies in what is left."""
+    # A level that only the fold has would be left with a scatter of rounding errors, and an outlier
+    # in the fold covers all digits of the other rows.
     rest = whole - test.moments()
     if (np.diag(rest.scatter) < MIN_SCATTER_LEFT * np.diag(whole.scatter)).any():
         raise RowsNeededError

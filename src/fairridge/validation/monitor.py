@@ -426,10 +426,8 @@ class Watched:
         return np.array([np.inf] * len(self.controls) + own + products + scores)
 
     def read(self, given: PassedRows) -> tuple[int, Floats, Floats]:
-        """Return how many rows there are, and the values and weights of those looked at.
-
-        Values are controls, S and the score, in units of their spread.
-        """
+        """Return how many rows there are, and the values and weights of those looked at."""
+        # Values are controls, S and the score, in units of their spread.
         given = given if self.measure.among else replace(given, y=None)
         if self.measure.among and given.y is None:
             raise ValueError(
@@ -465,10 +463,9 @@ class Watched:
         return len(values), values[there], weight[there]
 
     def _by_class(self, values: Floats, judged: list[Judged]) -> Floats:
-        """Return classes as controls, S once for each of them, and scores where they count.
-
-        What S explains among the rows of each class is then what it explains given these controls.
-        """
+        """Return classes as controls, S once for each of them, and scores where they count."""
+        # What S explains among the rows of each class is then what it explains given these
+        # controls.
         S, scores = np.split(values, [-self.n_scores], axis=1)
         inside = np.column_stack([weight > 0.0 for _, weight in judged])
         own = np.repeat(np.arange(len(judged)), [score.shape[1] for score, _ in judged])
@@ -497,17 +494,14 @@ class Watched:
 
 
 def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Watched:
-    """Say what a monitor of a model watches; raise if it cannot be watched.
-
-    - Statistical parity as a share of variance, in gaussian, Cox and blind models:
-      R² of the linear predictor on S.
-    - Mean parity: R² of the predicted means.
-    - Mean opportunity and mean odds: the same among rows of a class, or of each class.
-    - Either given controls: the partial R².
-    - Other definitions, and models that are not of fairridge, do not bound R² of anything: R² of
-      the predicted means, for a bound that the user gives. Of the latter, levels of S and units
-      of numbers are those of earlier rows, X and `sensitive_features`.
-    """
+    """Say what a monitor of a model watches; raise if it cannot be watched."""
+    # - Statistical parity as a share of variance, in gaussian, Cox and blind models:
+    #   R² of the linear predictor on S.
+    # - Mean parity: R² of the predicted means. - Mean opportunity and mean odds: the same among
+    # rows of a class, or of each class. - Either given controls: the partial R². - Other
+    # definitions, and models that are not of fairridge, do not bound R² of anything: R² of
+    #   the predicted means, for a bound that the user gives. Of the latter, levels of S and units
+    #   of numbers are those of earlier rows, X and `sensitive_features`.
     known = scored_model(model)
     if known.fair:
         return _bounded_by(known)

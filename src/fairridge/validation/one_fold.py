@@ -43,24 +43,13 @@ Scores = dict[str, Any]
 
 @dataclass(frozen=True)
 class WholeModel:
-    """A model of all rows, and what helps to fit it to some of them.
-
-    Attributes
-    ----------
-    model : LinearModel
-        The model.
-    training : Training
-        All rows.
-    warm_start : object
-        What helps a problem on some of the rows to start; None for closed forms.
-    moments : Moments or None
-        Those of all rows, if moments are enough.
-    """
+    """A model of all rows, and what helps to fit it to some of them."""
 
     model: LinearModel
-    training: Training
+    training: Training  # all rows
+    # What helps a problem on some of the rows to start; None for closed forms.
     warm_start: Any = None
-    moments: Moments | None = None
+    moments: Moments | None = None  # those of all rows, if moments are enough
 
     @classmethod
     def of(cls, model: LinearModel, training: Training) -> WholeModel:
@@ -272,10 +261,8 @@ def scored(
     sensitive: Any = None,
     on: SensitiveColumns | None = None,
 ) -> ScoredRows:
-    """Return rows with the scores of a fitted model.
-
-    `sensitive` are the columns of X that are sensitive, if the model does not say.
-    """
+    """Return rows with the scores of a fitted model."""
+    # `sensitive` are the columns of X that are sensitive, if the model does not say.
     _, found = read_rows(model, model.inner_rows(rows), sensitive)
     if on is None:
         return found
@@ -359,10 +346,8 @@ def _achieved(model: ScoredModel, rows: ScoredRows) -> float:
 
 
 def uses_sensitive(model: Any, rows: PassedRows, places: Sequence[int]) -> bool:
-    """Whether predictions of a fitted model change with the attributes of a person.
-
-    These are at some places in X, unless they are passed beside it.
-    """
+    """Whether predictions of a fitted model change with the attributes of a person."""
+    # These are at some places in X, unless they are passed beside it.
     rng = np.random.default_rng(0)
     some = rng.permutation(len(rows.y))[:SHUFFLED_ROWS]
     here, others = rows.take(some), rows.take(rng.permutation(some))

@@ -27,10 +27,8 @@ class PassedRows:
     exposure: Any = None
 
     def read(self, offset: Any = None) -> Inputs:
-        """Return the rows with a positive weight, with offset and exposure as a model joins them.
-
-        Of the response only the order of its row labels is looked at.
-        """
+        """Return the rows with a positive weight; offset and exposure are joined."""
+        # Of the response only the order of its row labels is looked at.
         given = self.X, self.sensitive_features, self.sample_weight, offset, self.y
         return read_inputs(*given)
 

@@ -33,12 +33,10 @@ def read_rows(
     compared: bool = True,
     batch: bool = False,
 ) -> tuple[Inputs, ScoredRows]:
-    """Read and score rows of positive weight; `linear` of the model, if any, reads them.
-
-    `sensitive` are the columns of X that are sensitive, for other models that do not say.
-    Without responses, scores alone may be asked for, which are not `compared` with any. Of a
-    `batch`, which is some of the rows, what all of them must have is not required.
-    """
+    """Read and score rows of positive weight; `linear` of the model, if any, reads them."""
+    # `sensitive` are the columns of X that are sensitive, for other models that do not say. Without
+    # responses, scores alone may be asked for, which are not `compared` with any. Of a `batch`,
+    # which is some of the rows, what all of them must have is not required.
     if given.y is None and compared:
         raise ValueError("predictions are compared with responses: pass y.")
     inputs = given.read(model.shift(given.offset, given.exposure))

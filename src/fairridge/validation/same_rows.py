@@ -18,11 +18,9 @@ MAX_SHARED_ROWS = 0.5
 
 
 def refuse_training_rows(own: PassedRows, held_out: PassedRows) -> None:
-    """Raise if most held-out rows are training rows, response included.
-
-    Rows of few categorical columns often agree by chance. Then only the same
-    rows in the same number are recognized.
-    """
+    """Raise if most held-out rows are training rows, response included."""
+    # Rows of few categorical columns often agree by chance. Then only the same rows in the same
+    # number are recognized.
     training, held = own.read(), held_out.read()
     pairs = (training.table, held.table), (training.attributes, held.attributes)
     if any(table is not None and table.on_device for pair in pairs for table in pair):

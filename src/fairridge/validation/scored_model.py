@@ -153,10 +153,8 @@ class ScoredModel:
             raise TypeError("exposure is for counts and amounts, not for classes; leave it out.")
 
     def shift(self, offset: Any, exposure: Any) -> Any:
-        """Return what is added to η; raise if rows have less than those of the fit, or too much.
-
-        What other models predict are rates, beside an exposure.
-        """
+        """Return what is added to η; raise if rows have less than those of the fit, or too much."""
+        # What other models predict are rates, beside an exposure.
         self.refuse_offsets(offset=offset, exposure=exposure)
         if not self.fair:
             return joined_offsets("log", None, exposure)
@@ -203,10 +201,8 @@ class ScoredModel:
         return PassedRows(y=rows.y, **beside, **given)
 
     def training_rows(self, rows: PassedRows) -> tuple[Any, PassedRows]:
-        """Return the linear model, which need not be fitted, and the rows of its fit.
-
-        Other models are returned as they were passed.
-        """
+        """Return the linear model, which need not be fitted, and the rows of its fit."""
+        # Other models are returned as they were passed.
         rows = self.after_steps(rows)
         if self.kind != "stacked":
             return (self.last if self.fair else self.given), rows
@@ -214,13 +210,7 @@ class ScoredModel:
         return self.linear, PassedRows(**self.last.training_of_layer(*given))
 
     def scores(self, X: Any, sensitive_features: Any) -> Floats:
-        """Return linear predictors of shape (n, K), without any offset, whose means it predicts.
-
-        Parameters
-        ----------
-        X, sensitive_features
-            Rows as `linear` reads them; of other models as they came.
-        """
+        """Return linear predictors of shape (n, K), without any offset, whose means it predicts."""
         if self.fair:
             S = sensitive_features if self.reads_sensitive else None
             eta = np.asarray(self.linear._linear_predictor(X, S, None))

@@ -63,10 +63,8 @@ def moment_scores(
     part: Moments,
     root: Floats | None = None,
 ) -> list[Scores]:
-    """Measure on other rows, of which only moments are known.
-
-    Their scatter is RᵀR with the `root` R, if it is given, which carries more digits.
-    """
+    """Measure on other rows, of which only moments are known."""
+    # Their scatter is RᵀR with the `root` R, if it is given, which carries more digits.
     definition: Definition = model._traits.definition
     return [_of_solution(definition, problem, solution, part, root) for solution in solutions]
 
@@ -146,11 +144,9 @@ class StreamedData:
         random_state: Any,
         folds: Any,
     ) -> StreamedData:
-        """Divide rows at random, for gaussian models that need no more than moments.
-
-        Rows elsewhere have no positions, so `folds` must be None, and all that `rows` have
-        beside them comes as columns.
-        """
+        """Divide rows at random, for gaussian models that need no more than moments."""
+        # Rows elsewhere have no positions, so `folds` must be None, and all that `rows` have beside
+        # them comes as columns.
         source, others = rows.X, vars(rows).copy()
         del others["X"]
         refuse_more_data(**others)

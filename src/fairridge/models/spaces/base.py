@@ -30,17 +30,15 @@ DENSITY_LIMIT = 0.1
 
 @dataclass(frozen=True)
 class Coordinates:
-    """θ: for each linear predictor its intercept at the column means, then standardized S and U.
+    """θ: for each linear predictor its intercept at the column means, then standardized S and U."""
 
-    If S or U is collinear the coordinates are those of its singular basis,
-    which makes every answer the minimum-norm one. Raw-space sums over rows are
-    changed to θ here: the gradient by Mᵀg, the Hessian by MᵀHM.
-
-    Absolute values see every column of S, and of m = K − 1 contrasts between
-    K classes they see the classes: S then has K coordinates per column, at the
-    end of θ. What they have in common cancels in the model, not in the penalty,
-    which thus chooses it (glmnet's parametrization).
-    """
+    # If S or U is collinear the coordinates are those of its singular basis, which makes every
+    # answer the minimum-norm one. Raw-space sums over rows are changed to θ here: the gradient by
+    # Mᵀg, the Hessian by MᵀHM.
+    #
+    # Absolute values see every column of S, and of m = K − 1 contrasts between K classes they see
+    # the classes: S then has K coordinates per column, at the end of θ. What they have in common
+    # cancels in the model, not in the penalty, which thus chooses it (glmnet's parametrization).
 
     basis: FairBasis  # S and U in small matrices
     n_predictors: int  # linear predictors, m
@@ -106,10 +104,8 @@ class Coordinates:
 
     @cached_property
     def _folded(self) -> Floats | None:
-        """Coordinates of the linear predictors per coordinate of θ; None if these are the same.
-
-        Its rows are orthonormal.
-        """
+        """Coordinates of the linear predictors per coordinate of θ; None if these are the same."""
+        # Its rows are orthonormal.
         if self.contrasts is None:
             return None
         m, width = self.shape
@@ -271,13 +267,9 @@ class Space:
         return form
 
     def floor(self, gradient: Floats) -> float:
-        """Return the unfairness that no finite λ goes below.
-
-        Parameters
-        ----------
-        gradient : ndarray
-            Slope of the deviance at the null model, along the coordinates that λ penalizes.
-        """
+        """Return the unfairness that no finite λ goes below."""
+        # The gradient is the slope of the deviance at the null model, along the coordinates that λ
+        # penalizes.
         return 0.0
 
     def least_squares_beta(self, beta: Floats) -> Floats:
@@ -287,15 +279,8 @@ class Space:
     # ----------------------------------------------------------------- reports
 
     def in_columns(self, fits: Sequence[Fit], unconstrained: Callable[[], Fit]) -> list[Fit]:
-        """Return models of this space as models of the original columns.
-
-        Parameters
-        ----------
-        fits : sequence of Fit
-            Models in this space.
-        unconstrained : callable
-            Returns the model at λ = 0, in columns.
-        """
+        """Return models of this space as models of the original columns."""
+        # `unconstrained` returns the model at λ = 0, in columns.
         return list(fits)
 
     def raw_in_columns(self, raw: Floats) -> Floats:

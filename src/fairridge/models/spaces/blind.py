@@ -28,11 +28,10 @@ from fairridge.solvers.spectrum import LENGTH_TOLERANCE, spectrum_of
 
 @dataclass(frozen=True)
 class BlindSpace(Space):
-    """Linear combinations Xb of the predictors, b = directions·c: S has no coefficients.
+    """Linear combinations Xb of the predictors, b = directions·c: S has no coefficients."""
 
-    In the paper's coordinates such a model has α = Bβ, which cancels the coefficients
-    of S, and R² of η on S is VAR(Sα)/(VAR(Sα) + VAR(Uβ)) as ever.
-    """
+    # In the paper's coordinates such a model has α = Bβ, which cancels the coefficients of S, and
+    # R² of η on S is VAR(Sα)/(VAR(Sα) + VAR(Uβ)) as ever.
 
     # κ, the shares that S explains of the first m directions, largest first; of all others it
     # explains nothing, of shape (m,).
@@ -84,12 +83,10 @@ class BlindSpace(Space):
 
     @cached_property
     def axes(self) -> Floats:
-        """Directions per coordinate, of shape (d, d): the principal axes of λ₂‖b‖².
-
-        Of those that S does not explain, and of the others apart from these, which stay
-        apart. If λ₂ were mixed, rounding of its part for a column in small units would hide
-        the deviance in all directions.
-        """
+        """Directions per coordinate, of shape (d, d): the principal axes of λ₂‖b‖²."""
+        # Of those that S does not explain, and of the others apart from these, which stay apart. If
+        # λ₂ were mixed, rounding of its part for a column in small units would hide the deviance in
+        # all directions.
         m, out = len(self.explained), np.eye(self.rank)
         if not self.has_ridge:
             return out
@@ -106,12 +103,10 @@ class BlindSpace(Space):
         return self.basis.weight * (along.T * self.explained) @ along
 
     def floor(self, gradient: Floats) -> float:
-        """Return the share of S that no finite λ goes below.
-
-        As λ grows, b tends to zero along the minimum of gᵀb + λ‖P_S Xb‖², with g
-        the gradient at b = 0: cⱼ ∝ gⱼ/κⱼ. That is so if S explains some of
-        every direction of X; else the share tends to zero.
-        """
+        """Return the share of S that no finite λ goes below."""
+        # As λ grows, b tends to zero along the minimum of gᵀb + λ‖P_S Xb‖², with g the gradient at
+        # b = 0: cⱼ ∝ gⱼ/κⱼ. That is so if S explains some of every direction of X; else the share
+        # tends to zero.
         if self.has_fair_directions or not gradient.any():
             return 0.0
         gradient = gradient.reshape(-1, len(self.explained)) @ self.axes.T
@@ -141,19 +136,7 @@ class BlindSpace(Space):
 def blind_space(
     engine: Engine, *, standardize: bool, n_targets: int = 1, penalized: bool = False
 ) -> BlindSpace:
-    """Find the canonical directions of X with S.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    standardize : bool
-        Whether penalties see columns of X divided by their standard deviations.
-    n_targets : int
-        Number of columns of y.
-    penalized : bool
-        Whether a penalty holds coefficients of X.
-    """
+    """Find the canonical directions of X with S."""
     factor = factorize(engine, n_targets)
     return blind_space_of(engine, factor, standardize=standardize, penalized=penalized)
 
@@ -191,11 +174,10 @@ def blind_space_of(
 
 @dataclass(frozen=True, kw_only=True)
 class BlindCoordinates(Coordinates):
-    """θ of a model of X alone: intercepts, then the canonical directions of X with S.
+    """θ of a model of X alone: intercepts, then the canonical directions of X with S."""
 
-    Each direction has variance one. Those that S explains in part take the place of
-    coordinates of S in other models, and S itself has coefficients of zero.
-    """
+    # Each direction has variance one. Those that S explains in part take the place of coordinates
+    # of S in other models, and S itself has coefficients of zero.
 
     space: BlindSpace  # the directions
 

@@ -34,20 +34,10 @@ class ColumnStatistics:
     def decorrelated(
         self, place: slice, outside: Floats, along: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """Return squares and scale of some columns of U, and what rounding contributes to V.
-
-        As in `fair_basis`, what S explains of a column up to rounding, of X and of S, counts
-        as explained, since its coefficient would be made of rounding. Its squares are zero.
-
-        Parameters
-        ----------
-        place : slice
-            Which columns of X.
-        outside : ndarray
-            ‖W^½u‖² of the columns.
-        along : ndarray
-            Their products with the span of S.
-        """
+        """Return squares and scale of some columns of U, and what rounding contributes to V."""
+        # As in `fair_basis`, what S explains of a column up to rounding, of X and of S, counts as
+        # explained, since its coefficient would be made of rounding. Its squares are zero.
+        # `outside` is ‖W^½u‖² of the columns, and `along` their products with the span of S.
         to_B = self.sensitive.to_orthonormal
         q = len(to_B)
         X = slice(q + place.start, q + place.stop)

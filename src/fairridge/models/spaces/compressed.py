@@ -124,17 +124,7 @@ class Compression(FeatureSpace):
 
 
 def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: float) -> Compression:
-    """Replace predictors by as many features as U has rank.
-
-    Parameters
-    ----------
-    engine : MemoryEngine
-        Rows with more predictors than rows.
-    standardize : bool
-        Whether penalties see columns of S and U divided by their standard deviations.
-    predictor_penalty : float
-        λ₂.
-    """
+    """Replace predictors by as many features as U has rank."""
     known = read_columns(engine, standardize=standardize)
     X = slice(engine.n_sensitive, len(engine.names))
     columns = WideColumns(
@@ -158,21 +148,10 @@ def compress(engine: MemoryEngine, *, standardize: bool, predictor_penalty: floa
 def _measured(
     columns: WideColumns, known: ColumnStatistics
 ) -> tuple[WideColumns, Floats, Floats, Floats]:
-    """Replace scale and squares of X by those of U.
-
-    A column that is in the span of S up to rounding has squares of zero.
-
-    Returns
-    -------
-    columns : WideColumns
-        With scale and squares of U.
-    along : ndarray of shape (rank, p)
-        PᵀW^½X.
-    rounding : ndarray of shape (p,)
-        What rounding contributes to each column of V.
-    gram : ndarray of shape (n, n)
-        W^½VVᵀW^½.
-    """
+    """Replace scale and squares of X by those of U."""
+    # A column that is in the span of S up to rounding has squares of zero.
+    # Also returned are PᵀW^½X (rank, p), what rounding contributes to each column of V (p,), and
+    # W^½VVᵀW^½ (n, n).
     squares, scale, rounding = np.empty((3, len(columns.center)))
     n, along = len(columns.span), np.empty((columns.span.shape[1] - 1, len(scale)))
     gram = np.zeros((n, n))
@@ -217,13 +196,11 @@ def _singular(
 def _rounding_along(
     columns: WideColumns, right: Floats, values: Floats, rounding: Floats
 ) -> Floats:
-    """Return what rounding of the columns contributes to singular directions.
-
-    A direction is judged by the columns in it, each in units of its own, so
-    that columns in large units do not hide those in small ones. That there
-    are many columns, whose rounding adds up in the largest direction, counts
-    as it does for few of them, where that direction's size is the yardstick.
-    """
+    """Return what rounding of the columns contributes to singular directions."""
+    # A direction is judged by the columns in it, each in units of its own, so that columns in large
+    # units do not hide those in small ones. That there are many columns, whose rounding adds up in
+    # the largest direction, counts as it does for few of them, where that direction's size is the
+    # yardstick.
     squares, size = np.zeros(len(values)), np.where(values > 0.0, values, 1.0)
     for place, block in columns.blocks():
         shares = (right @ block) / size[:, None]
@@ -317,17 +294,7 @@ class ColumnSpectrum(Spectrum):
 
 
 class WideSpectrum(ColumnSpectrum):
-    """Wide columns in their singular basis; its p × rank vectors are computed on first use.
-
-    Parameters
-    ----------
-    columns : WideColumns
-        The columns.
-    left : ndarray of shape (n, rank)
-        E.
-    values : ndarray of shape (rank,)
-        s.
-    """
+    """Wide columns in their singular basis; its p × rank vectors are computed on first use."""
 
     def __init__(self, columns: WideColumns, left: Floats, values: Floats) -> None:
         vars(self).update(eigenvalues=values**2, scale=columns.scale, _columns=columns, _left=left)

@@ -202,24 +202,7 @@ def controlled_space(
     penalized: bool = False,
     blind: bool = False,
 ) -> ControlledSpace:
-    """Read the rows, take the controls out of S, X and y, and set up a space of the residuals.
-
-    Parameters
-    ----------
-    engine : Engine
-        Where the rows are.
-    controls : tuple of int
-        Positions of the controls in X.
-    standardize : bool
-        Whether penalties see columns of S̃ and Ũ (X̃, if blind) divided by their standard
-        deviations.
-    n_targets : int
-        Number of columns of y.
-    penalized : bool
-        Whether a penalty holds coefficients of X.
-    blind : bool
-        Whether models use S to fit only.
-    """
+    """Read the rows, take the controls out of S, X and y, and set up a space of the residuals."""
     factor = factorize(engine, n_targets)
     q, last = engine.n_sensitive, len(engine.names)
     C = q + np.array(controls, dtype=np.intp)

@@ -111,17 +111,9 @@ class SparseColumns:
 
 
 class SparseSpectrum(ColumnSpectrum):
-    """Columns of U without a decomposition: models need only products with them.
+    """Columns of U without a decomposition: models need only products with them."""
 
-    Fitted values and responses are compared along the response alone.
-
-    Parameters
-    ----------
-    columns : SparseColumns
-        The columns.
-    left : ndarray of shape (n, m)
-        W times columns with the span of the response outside S, orthonormal under the weights.
-    """
+    # Fitted values and responses are compared along the response alone.
 
     def inverse_diagonal(self) -> None:
         """Return None: not computed for sparse columns."""
@@ -168,10 +160,8 @@ class SparseFeatures(FeatureSpace):
         return delta @ self.directions.T / self.columns.scale
 
     def grown(self, more: Floats) -> SparseFeatures:
-        """Return features with more directions, of shape (p, c).
-
-        Of steps that are nearly parallel only what they have in common is added.
-        """
+        """Return features with more directions, of shape (p, c)."""
+        # Of steps that are nearly parallel only what they have in common is added.
         Q = self.directions
         for _ in range(2):  # twice is enough for orthogonality
             more = more - Q @ (Q.T @ more)
@@ -202,15 +192,7 @@ class SparseFeatures(FeatureSpace):
 
 
 def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeatures:
-    """Decorrelate sparse predictors from S; no features yet.
-
-    Parameters
-    ----------
-    engine : MemoryEngine
-        The rows.
-    standardize : bool
-        Whether penalties see columns of S and U divided by their standard deviations.
-    """
+    """Decorrelate sparse predictors from S; no features yet."""
     known, weights = read_columns(engine, standardize=standardize), engine.weights
     X = slice(engine.n_sensitive, len(engine.names))
     mean, squares = known.mean[X], known.squares[X]
@@ -285,11 +267,9 @@ class SparseModel:
         return relative_length(self.gradient / self.diagonal, self.gamma)
 
     def newton_step(self, *, tol: float, most: int) -> tuple[Floats, int]:
-        """Return Δ, of shape (p, m), and how many products with V and Vᵀ it took.
-
-        Conjugate gradients are preconditioned by the diagonal, and stop where the residual has
-        the length `tol`, relative to the gradient.
-        """
+        """Return Δ, of shape (p, m), and how many products with V and Vᵀ it took."""
+        # Conjugate gradients are preconditioned by the diagonal, and stop where the residual has
+        # the length `tol`, relative to the gradient.
         (curved, inverse), unit, counts = self._of_span(), np.sqrt(self.diagonal), list[int]()
 
         def product(direction: Floats) -> Floats:
@@ -314,11 +294,9 @@ class SparseModel:
         return curved, np.linalg.pinv(system, hermitian=True)
 
     def _product(self, curved: Floats, inverse: Floats, direction: Floats) -> Floats:
-        """Return the system times a direction.
-
-        V = (X − HA)D⁻¹, and T are columns of H: what is subtracted along H, by V and by the
-        elimination of T, is found in small matrices, so that rows are read four times in all.
-        """
+        """Return the system times a direction."""
+        # V = (X − HA)D⁻¹, and T are columns of H: what is subtracted along H, by V and by the
+        # elimination of T, is found in small matrices, so that rows are read four times in all.
         columns, m = self.columns, direction.shape[1]
         product, along = columns.in_parts(direction)
         on_span = (columns.span.T @ self._curved(product)).ravel() - curved @ along.ravel()

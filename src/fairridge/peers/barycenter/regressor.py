@@ -108,11 +108,9 @@ class BarycenterRegressor(RegressorMixin, Barycenter):
         return costly(self, super().__sklearn_tags__())
 
     def _default(self, rows: Rows, Z: Floats) -> LinearRegression:
-        """Regress y on [S, X].
-
-        scikit-learn's own solver drops directions that are small beside the
-        largest column, whatever its unit; ours scales the columns first.
-        """
+        """Regress y on [S, X]."""
+        # scikit-learn's own solver drops directions that are small beside the largest column,
+        # whatever its unit; ours scales the columns first.
         settings = ModelSettings(Ridge())
         problem = set_up(MemoryEngine(rows), Gaussian(), StatisticalParity(), settings)
         basis, (fit,) = problem.basis, problem.fits(np.zeros(1))

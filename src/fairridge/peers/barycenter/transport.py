@@ -34,10 +34,8 @@ class Transport:
 def barycenter_maps(
     values: Floats, codes: Integers, weight: Floats, n_groups: int
 ) -> tuple[Transport, ...]:
-    """Return the map of every group.
-
-    Groups are coded 0 to n_groups − 1, each with rows; weights are positive.
-    """
+    """Return the map of every group."""
+    # Groups are coded 0 to n_groups − 1, each with rows; weights are positive.
     center = float(np.average(values, weights=weight))
     tie = TIE * float(np.abs(values - center).max()) + 1e-15 * abs(center)
     share = np.bincount(codes, weights=weight, minlength=n_groups) / weight.sum()

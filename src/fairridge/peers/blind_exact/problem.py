@@ -67,11 +67,9 @@ class BlindExactProblem(LeastSquares):
         return 0.0 if fair else float(self.space.explained.min(initial=1.0))
 
     def _constrained(self, r: float) -> tuple[Floats, float]:
-        """Return c and μ for a bound that binds.
-
-        The search is for u = 1 + μ(κ_min − r) in (0, 1], the divisor of the
-        directions with the smallest κ: it may be tiny, and must keep its digits.
-        """
+        """Return c and μ for a bound that binds."""
+        # The search is for u = 1 + μ(κ_min − r) in (0, 1], the divisor of the directions with the
+        # smallest κ: it may be tiny, and must keep its digits.
         space = self.space
         m, z = len(space.explained), space.projection[:, 0]
         # All directions with κ = 0 are one.
@@ -99,11 +97,9 @@ class BlindExactProblem(LeastSquares):
         return z / every, (1.0 - float(root)) / width
 
     def _hard(self, r: float, others: Floats, width: float) -> tuple[Floats, float]:
-        """Return c if y has no part in the direction with the smallest κ.
-
-        That direction then only makes Xb longer, by as much as the bound requires;
-        its sign is arbitrary.
-        """
+        """Return c if y has no part in the direction with the smallest κ."""
+        # That direction then only makes Xb longer, by as much as the bound requires; its sign is
+        # arbitrary.
         space, c = self.space, self.space.projection[:, 0].copy()
         kappa = np.append(space.explained, np.zeros(len(c) - len(space.explained)))
         last = len(others) - 1

@@ -28,28 +28,20 @@ ROUNDING_OF_WEIGHTS = 1e-12
 
 @dataclass(frozen=True)
 class OutcomePairs(Definition):
-    """Squared differences of linear predictors between groups, relative to no penalty.
+    """Squared differences of linear predictors between groups, relative to no penalty."""
 
-    P(b)/P(b₀) with P(b) = bᵀMb the mean of (xᵢ·b − xⱼ·b)² over pairs of rows
-    from two groups with the same outcome, averaged over pairs of groups and
-    outcomes (Do, Putzel, Martin, Smyth and Zhong 2022), b the coefficients of
-    the predictors and b₀ those without a penalty. Several classes add up.
+    # P(b)/P(b₀) with P(b) = bᵀMb the mean of (xᵢ·b − xⱼ·b)² over pairs of rows from two groups with
+    # the same outcome, averaged over pairs of groups and outcomes (Do, Putzel, Martin, Smyth and
+    # Zhong 2022), b the coefficients of the predictors and b₀ those without a penalty. Several
+    # classes add up.
 
-    Parameters
-    ----------
-    bins : int
-        Outcomes that a numeric response is cut into.
-    """
-
-    bins: int
+    bins: int  # outcomes that a numeric response is cut into
     _forms: dict[Engine, Floats] = field(default_factory=dict, repr=False, compare=False)
     name = "outcome-pairs"
 
     def form(self, engine: Engine, numeric: bool, groups: Integers | None = None) -> Floats:
-        """Return M on some rows, whose response is cut into bins if it is numeric.
-
-        Groups are combinations of values of S unless they are given.
-        """
+        """Return M on some rows, whose response is cut into bins if it is numeric."""
+        # Groups are combinations of values of S unless they are given.
         if engine not in self._forms:
             S, X, response, weight = engine.dense_columns()
             codes = group_codes(S) if groups is None else groups
@@ -82,11 +74,9 @@ def _form(b: Floats, M: Floats) -> float:
 
 
 def pair_form(X: Floats, groups: Integers, outcomes: Integers, weight: Floats) -> Floats:
-    """Return M with bᵀMb the mean squared difference between groups within outcomes.
-
-    Every combination of two groups and an outcome that both groups have counts
-    the same. M is zero if there is no such combination. Weights are positive.
-    """
+    """Return M with bᵀMb the mean squared difference between groups within outcomes."""
+    # Every combination of two groups and an outcome that both groups have counts the same. M is
+    # zero if there is no such combination. Weights are positive.
     p = X.shape[1]
     total, combinations = np.zeros((p, p)), 0
     for outcome in np.unique(outcomes):
@@ -105,11 +95,9 @@ def pair_form(X: Floats, groups: Integers, outcomes: Integers, weight: Floats) -
 
 
 def outcome_bins(y: Floats, weight: Floats, bins: int) -> Integers:
-    """Cut a numeric response into bins of about equal weight; equal values stay together.
-
-    The bin of a value is ⌊bins·(P(y < value) + ½P(y = value))⌋, where a
-    product that misses a whole number by rounding is that number.
-    """
+    """Cut a numeric response into bins of about equal weight; equal values stay together."""
+    # The bin of a value is ⌊bins·(P(y < value) + ½P(y = value))⌋, where a product that misses a
+    # whole number by rounding is that number.
     _, codes = np.unique(y, return_inverse=True)
     at = np.bincount(codes, weights=weight)
     middle = (np.cumsum(at) - 0.5 * at) / at.sum()

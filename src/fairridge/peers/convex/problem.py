@@ -33,10 +33,9 @@ from fairridge.search.setup import penalized_glm
 
 @dataclass(frozen=True)
 class PairSpace(BlindSpace):
-    """Directions of X that are orthonormal, and in which M is diagonal.
+    """Directions of X that are orthonormal, and in which M is diagonal."""
 
-    `explained` is n·ν: what λ multiplies is n·bᵀMb, in place of what S explains of Xb.
-    """
+    # `explained` is n·ν: what λ multiplies is n·bᵀMb, in place of what S explains of Xb.
 
     def floor(self, gradient: Floats) -> float:
         """Return 0: bᵀMb vanishes with its directions."""

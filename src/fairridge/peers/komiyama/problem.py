@@ -56,10 +56,8 @@ class Block:
         )
 
     def with_covariance(self, V: Floats, weight: float, label: str) -> Block:
-        """Return the block with another covariance matrix V of the scaled columns.
-
-        `weight` is n, and `label` names the columns in messages.
-        """
+        """Return the block with another covariance matrix V of the scaled columns."""
+        # `weight` is n, and `label` names the columns in messages.
         products = self.spectrum.vectors @ (np.sqrt(self.spectrum.eigenvalues) * self.projection)
         values, vectors = np.linalg.eigh(0.5 * weight * (V + V.T))
         largest = float(np.abs(values).max(initial=0.0))
@@ -82,32 +80,18 @@ class Block:
 
 
 class Place(NamedTuple):
-    """Where a bound puts the model.
+    """Where a bound puts the model."""
 
-    Attributes
-    ----------
-    shrinkage : float
-        α as a multiple of the least-squares α.
-    fitted : ndarray
-        Uβ, in the singular basis.
-    multiplier : float
-        μ; 0 if the bound is inactive, ∞ at r = 0.
-    is_determined : bool
-        Whether no other model is as good.
-    """
-
-    shrinkage: float
-    fitted: Floats
-    multiplier: float
-    is_determined: bool = True
+    shrinkage: float  # α as a multiple of the least-squares α
+    fitted: Floats  # Uβ, in the singular basis
+    multiplier: float  # μ; 0 if the bound is inactive, ∞ at r = 0
+    is_determined: bool = True  # whether no other model is as good
 
 
 def place_of(a: float, predictors: Block, penalty: float, r: float, nothing: float) -> Place:
-    """Minimize under the bound r.
-
-    `a` is ‖Sα‖ at least squares, `predictors` is U, `penalty` λ₂, and `nothing` a
-    length that is rounding.
-    """
+    """Minimize under the bound r."""
+    # `a` is ‖Sα‖ at least squares, `predictors` is U, `penalty` λ₂, and `nothing` a length that is
+    # rounding.
     values = predictors.spectrum.eigenvalues
     free = values / (values + penalty) * predictors.projection
     b = float(np.linalg.norm(free))
@@ -126,11 +110,9 @@ def place_of(a: float, predictors: Block, penalty: float, r: float, nothing: flo
 def _penalized_place(
     a: float, predictors: Block, penalty: float, r: float, nothing: float
 ) -> Place:
-    """Find μ below the pole, at which a direction of β becomes undetermined.
-
-    With δ = μ_max − μ, the denominators lᵢ(1 − μr) + λ₂ of β are
-    λ₂(1 − lᵢ/l₁) + δrlᵢ, l₁ the largest eigenvalue.
-    """
+    """Find μ below the pole, at which a direction of β becomes undetermined."""
+    # With δ = μ_max − μ, the denominators lᵢ(1 − μr) + λ₂ of β are λ₂(1 − lᵢ/l₁) + δrlᵢ, l₁ the
+    # largest eigenvalue.
     values, c = predictors.spectrum.eigenvalues, predictors.projection
     longest, edge = float(values.max()), float(np.sqrt((1.0 - r) / r))
     most = (1.0 + penalty / longest) / r
@@ -162,11 +144,10 @@ def _penalized_place(
 
 @dataclass(frozen=True)
 class KomiyamaProblem(LeastSquares):
-    """The model for every bound.
+    """The model for every bound."""
 
-    `sensitive` and `predictors` are S and U, with the covariance matrices that
-    the bound sees; `predictor_penalty` is λ₂.
-    """
+    # `sensitive` and `predictors` are S and U, with the covariance matrices that the bound sees;
+    # `predictor_penalty` is λ₂.
 
     space: Space
     sensitive: Block
@@ -222,12 +203,9 @@ def komiyama_problem(
     ridge: float = 0.0,
     covariance: Covariance | None = None,
 ) -> KomiyamaProblem:
-    """Read the rows once, or twice if they are ill-conditioned, and decompose.
-
-    `ridge` is added to SᵀS and UᵀU of standardized columns. `covariance` is used
-    instead of the covariance matrix of the standardized columns [S, U]; the rows
-    are read for that.
-    """
+    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
+    # `ridge` is added to SᵀS and UᵀU of standardized columns. `covariance` is used instead of the
+    # covariance matrix of the standardized columns [S, U]; the rows are read for that.
     space = plain_space(engine, standardize=True, n_targets=1)
     basis = space.basis
     S = Block(basis.sensitive, basis.on_sensitive[:, 0])

@@ -27,10 +27,8 @@ class _NonconvexObjective(Objective):
     """A function in orthonormal coordinates, all of which have the same typical curvature."""
 
     def propose(self, point: Point, damping: float = 0.0, before: float = np.inf) -> Step:
-        """Return −|H|⁻¹g, where |H| has the absolute eigenvalues of the Hessian.
-
-        That is Newton's step near a minimum, and a descent everywhere else.
-        """
+        """Return −|H|⁻¹g, where |H| has the absolute eigenvalues of the Hessian."""
+        # That is Newton's step near a minimum, and a descent everywhere else.
         values, vectors = np.linalg.eigh(point.hessian)
         size = np.abs(values)
         size = np.maximum(size, CURVATURE_TOLERANCE * size.max(initial=1e-300))

@@ -30,10 +30,8 @@ class Information:
 
 
 def mutual_information(scores: Floats, codes: Integers, weight: Floats) -> Information:
-    """Fit ρ and return MI with its derivatives in the scores.
-
-    Levels are coded 0 to K − 1, each with rows; weights are positive.
-    """
+    """Fit ρ and return MI with its derivatives in the scores."""
+    # Levels are coded 0 to K − 1, each with rows; weights are positive.
     share = weight / weight.sum()
     frequency: Floats = np.bincount(codes, weights=share).astype(np.float64)
     center = float(share @ scores)
@@ -66,11 +64,10 @@ def mutual_information(scores: Floats, codes: Integers, weight: Floats) -> Infor
 
 @dataclass(frozen=True)
 class _Auxiliary:
-    """Logistic regression of K classes on one standardized variable t.
+    """Logistic regression of K classes on one standardized variable t."""
 
-    log ρ_k = intercept_k + slope_k·t + …, intercepts and slopes summing to zero over
-    classes: orthonormal contrasts of shape (K, K − 1) carry them.
-    """
+    # log ρ_k = intercept_k + slope_k·t + …, intercepts and slopes summing to zero over classes:
+    # orthonormal contrasts of shape (K, K − 1) carry them.
 
     t: Floats
     codes: Integers

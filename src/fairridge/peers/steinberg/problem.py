@@ -38,10 +38,9 @@ PERFECT = 1e-13
 
 @dataclass(frozen=True)
 class SteinbergProblem(LeastSquares, PenalizedProblem):
-    """The model on given rows, for every γ.
+    """The model on given rows, for every γ."""
 
-    `attributes` has codes of the levels, one array per attribute.
-    """
+    # `attributes` has codes of the levels, one array per attribute.
 
     space: Space
     attributes: tuple[Integers, ...]
@@ -66,11 +65,9 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
 
     @cached_property
     def _fair(self) -> Floats:
-        """The limit γ → ∞: the best fit among those that give all groups equal means.
-
-        For categories that is α = 0. A numeric attribute with more than two
-        values has one column in S but a group for every value, which is stricter.
-        """
+        """The limit γ → ∞: the best fit among those that give all groups equal means."""
+        # For categories that is α = 0. A numeric attribute with more than two values has one column
+        # in S but a group for every value, which is stricter.
         weighted = self._columns * self.engine.weights[:, None]
         sums = [
             np.array([weighted[codes == code].sum(axis=0) for code in range(codes.max() + 1)])
@@ -127,12 +124,10 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
         return GRID * self.basis.weight * (explained / self.basis.residual[0, 0])
 
     def point(self, gamma: float) -> Minimum:
-        """Return the best minimum known at γ.
-
-        Two descents: along the grid of γ from the unconstrained fit, and from
-        the fair limit. The first may be caught where predictions separate the
-        groups perfectly, because there the penalty is flat.
-        """
+        """Return the best minimum known at γ."""
+        # Two descents: along the grid of γ from the unconstrained fit, and from the fair limit. The
+        # first may be caught where predictions separate the groups perfectly, because there the
+        # penalty is flat.
         if np.isinf(gamma):
             return Minimum(self._fair, np.inf, True)
         if gamma == 0.0 or self._determined:

@@ -53,10 +53,9 @@ def just_below(bounds: Floats) -> list[Limit]:
 
 
 class CovarianceBound(Problem):
-    """A model of X alone whose association with S is bounded, for every bound.
+    """A model of X alone whose association with S is bounded, for every bound."""
 
-    `spaces` has what X can reach, and what is bounded.
-    """
+    # `spaces` has what X can reach, and what is bounded.
 
     space: BlindSpace
     spaces: PredictorSpaces
@@ -148,10 +147,8 @@ class CovarianceBound(Problem):
         )
 
     def _price(self, multipliers: Floats) -> float:
-        """How much the deviance falls per unit of the bound on covariances.
-
-        For correlations, of covariances with S of variance one (divisor n).
-        """
+        """How much the deviance falls per unit of the bound on covariances."""
+        # For correlations, of covariances with S of variance one (divisor n).
         unit = np.sqrt(self.basis.weight) if self.bound == "correlation" else 1.0
         return float(unit * np.abs(multipliers).sum())
 

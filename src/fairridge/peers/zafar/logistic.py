@@ -224,11 +224,9 @@ class ZafarGLMProblem(CovarianceBound):
 
 
 def largest_limit(model: QuadraticModel, ratio: float, tol: float) -> Limit:
-    """Return the largest limit up to which the minima of a model stay below a ratio.
-
-    A search over 1/c, which grows with fairness as λ does. It begins where c is a part of ‖θ‖
-    that is the ratio, if bounds did not change ‖θ‖.
-    """
+    """Return the largest limit up to which the minima of a model stay below a ratio."""
+    # A search over 1/c, which grows with fairness as λ does. It begins where c is a part of ‖θ‖
+    # that is the ratio, if bounds did not change ‖θ‖.
     start = ratio * float(np.linalg.norm(model.minimum(np.inf)[0][1:]))
     if start == 0.0:
         return Limit(np.inf)

@@ -81,11 +81,9 @@ class PredictorSpaces:
 
     @cached_property
     def fair(self) -> PredictorSpace:
-        """What can be reached without any covariance with S.
-
-        By combinations of predictors that have none ("project"), or only by
-        those predictors that have none ("drop").
-        """
+        """What can be reached without any covariance with S."""
+        # By combinations of predictors that have none ("project"), or only by those predictors that
+        # have none ("drop").
         if self.at_zero == "project":
             return self.whole.uncorrelated()
         q, R = self.n_sensitive, self.factor.R / np.sqrt(self.factor.weight)
@@ -94,11 +92,9 @@ class PredictorSpaces:
         return _space_of(self.factor, q, self.bound, none.all(axis=0))
 
     def sums(self, beta: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return Σ w(η − η̄)(s − s̄), Σ w(s − s̄)² and Σ w(η − η̄)² of η = Xb.
-
-        They come from b and the factor, without a detour over α = Bb: if columns of S are almost
-        collinear, B has few digits, and terms of Xb that cancel leave none of them.
-        """
+        """Return Σ w(η − η̄)(s − s̄), Σ w(s − s̄)² and Σ w(η − η̄)² of η = Xb."""
+        # They come from b and the factor, without a detour over α = Bb: if columns of S are almost
+        # collinear, B has few digits, and terms of Xb that cancel leave none of them.
         q, columns = self.n_sensitive, self.factor.R * self.factor.scale
         S = np.where(_varies(self.factor, q), columns[:, :q], 0.0)
         eta = columns[:, q:-1] @ beta

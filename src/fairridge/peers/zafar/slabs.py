@@ -38,22 +38,12 @@ class Projection(NamedTuple):
 
 
 def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
-    """Return the point nearest to x with |yⱼᵀv| ≤ limit for every column of Y.
-
-    Starts without any bound and adds the one that is exceeded most, until none
-    is. Each round solves for the multipliers of the active bounds; one whose
-    sign would change leaves. The objective ½‖x − Yν‖² + c‖ν‖₁ falls in every
-    round, so no active set comes back and the search is finite.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (k, q)
-        Normals of the slabs; they may be linearly dependent, or zero.
-    x : ndarray of shape (k,)
-        The point to project.
-    limit : float
-        c, positive; ∞ for no bound.
-    """
+    """Return the point nearest to x with |yⱼᵀv| ≤ limit for every column of Y."""
+    # Starts without any bound and adds the one that is exceeded most, until none is. Each round
+    # solves for the multipliers of the active bounds; one whose sign would change leaves. The
+    # objective ½‖x − Yν‖² + c‖ν‖₁ falls in every round, so no active set comes back and the search
+    # is finite.
+    # Normals may be linearly dependent, or zero.
     multipliers = np.zeros(Y.shape[1])
     if not np.isfinite(limit):
         return Projection(x, multipliers)
@@ -160,28 +150,15 @@ def span_of(Y: Floats) -> Floats:
 
 
 def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
-    """Return the limit c at which the projection v(c) has max|yⱼᵀv| = ratio·‖v‖.
-
-    c/‖v(c)‖ never falls as c grows: with A the active bounds and s their signs,
-    v moves along u = Y_A(Y_AᵀY_A)⁻¹s, uᵀv = c‖u‖², and
-
-        d/dc log(c/‖v‖) = 1/c − uᵀv/‖v‖² = (‖v‖²‖u‖² − (uᵀv)²)/(c‖u‖²‖v‖²) ≥ 0.
-
-    So the limit is unique, and on the piece with active bounds A it solves
-    c² = ratio²(‖v⊥‖² + c²‖u‖²), v⊥ the part of x outside the span of Y_A.
-
-    Parameters
-    ----------
-    Y, x
-        As in `project_on_slabs`.
-    ratio : float
-        Positive.
-
-    Returns
-    -------
-    limit : float
-        ∞ if the ratio of x itself is not larger; 0 if only v = 0 meets it.
-    """
+    """Return the limit c at which the projection v(c) has max|yⱼᵀv| = ratio·‖v‖."""
+    # c/‖v(c)‖ never falls as c grows: with A the active bounds and s their signs, v moves along u =
+    # Y_A(Y_AᵀY_A)⁻¹s, uᵀv = c‖u‖², and
+    #
+    #     d/dc log(c/‖v‖) = 1/c − uᵀv/‖v‖² = (‖v‖²‖u‖² − (uᵀv)²)/(c‖u‖²‖v‖²) ≥ 0.
+    #
+    # So the limit is unique, and on the piece with active bounds A it solves c² = ratio²(‖v⊥‖² +
+    # c²‖u‖²), v⊥ the part of x outside the span of Y_A.
+    # It is ∞ if the ratio of x itself is not larger, and 0 if only v = 0 meets it.
     if len(x) > Y.shape[1] + 1:
         Y, x, _, _ = _reduced(Y, x)
     size = float(np.linalg.norm(x))
@@ -210,11 +187,9 @@ def limit_at_ratio(Y: Floats, x: Floats, ratio: float) -> float:
 def _on_piece(
     Y: Floats, x: Floats, signs: Floats, ratio: float, limit: float
 ) -> tuple[float, float]:
-    """Return where the ratio is reached if the active bounds stay, and where the first one leaves.
-
-    The root of c² = ratio²(‖v⊥‖² + c²‖u‖²), ∞ if the ratio stays below; and
-    the largest smaller limit at which an active multiplier is zero.
-    """
+    """Return where the ratio is reached with these active bounds, and where the first leaves."""
+    # The root of c² = ratio²(‖v⊥‖² + c²‖u‖²), ∞ if the ratio stays below; and the largest smaller
+    # limit at which an active multiplier is zero.
     Q, R = small_qr(Y)
     slope = solve_upper(R, signs, transposed=True)
     divisor = 1.0 - ratio**2 * float(slope @ slope)

@@ -103,11 +103,9 @@ class Findings:
 
 
 def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Floats:
-    """Return 0, round steps until bounds stop binding, the chosen bound, and no bound.
-
-    `free` is what the unconstrained model achieves, `maximum` bounds nothing, and
-    `points` says about how many steps there are.
-    """
+    """Return 0, round steps until bounds stop binding, the chosen bound, and no bound."""
+    # `free` is what the unconstrained model achieves, `maximum` bounds nothing, and `points` says
+    # about how many steps there are.
     end = min(max(free, chosen if chosen < maximum else 0.0, 1e-4), maximum)
     rough = end / points
     size = 10.0 ** np.floor(np.log10(rough))
@@ -216,11 +214,9 @@ def _merged(training: Training, model: Any) -> list[str]:
 def _require_same_model(
     model: Any, training: Training, problem: Problem, solution: Solution
 ) -> None:
-    """Raise if a fitted model is not what these data give.
-
-    The deviance decides: coefficients of collinear or separating columns may
-    differ between two fits of the same model.
-    """
+    """Raise if a fitted model is not what these data give."""
+    # The deviance decides: coefficients of collinear or separating columns may differ between two
+    # fits of the same model.
     if not hasattr(model, "deviance_"):
         return
     gap = abs(float(model.deviance_) - solution.fit.deviance)

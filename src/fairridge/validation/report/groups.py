@@ -187,11 +187,9 @@ def audited(
     chosen: int = 0,
     step: Step = lambda: None,
 ) -> tuple[Sample, ...]:
-    """Compare groups at every bound, once for each outcome; in full at the chosen one.
-
-    The same rows, of which there is an `example`, are scored by every model; they are `called`
-    "held-out", "training", "new" or "these", and `step` is called after every model.
-    """
+    """Compare groups at every bound, once for each outcome; in full at the chosen one."""
+    # The same rows, of which there is an `example`, are scored by every model; they are `called`
+    # "held-out", "training", "new" or "these", and `step` is called after every model.
     outcomes, labels, audits = case.rule.outcomes, example.labels, []
     for position, batches in enumerate(models):
         rows = batches.rows if isinstance(batches, InMemory) else example
@@ -213,10 +211,8 @@ def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:
 
 
 def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Crossed, ...]:
-    """Compare groups of two attributes at a time, for the first outcome.
-
-    The rows are scored by the model at the chosen bound, and by the one without a bound.
-    """
+    """Compare groups of two attributes at a time, for the first outcome."""
+    # The rows are scored by the model at the chosen bound, and by the one without a bound.
     models = [case.outcomes(rows, case.rule.outcomes[0]) for rows in (chosen, free)]
     pairs = islice(combinations(case.partitions, 2), MAX_CROSSED_PAIRS)
     return tuple(
@@ -233,10 +229,8 @@ def learned_dependence(case: Comparison, rows: ScoredRows) -> Estimate:
 
 
 def _changes(case: Comparison, models: Sequence[Batches], k: int) -> Decisions | None:
-    """Count, by group, who is selected only here and who only without a bound, the last model.
-
-    None if nothing decides; one model alone has no other whose decisions could differ.
-    """
+    """Count, by group, who is selected only here and who only without a bound, the last model."""
+    # None if nothing decides; one model alone has no other whose decisions could differ.
     if len(models) == 1 or not case.rule.words:
         return None
     rows = [batches.rows for batches in models if isinstance(batches, InMemory)]

@@ -65,10 +65,8 @@ Read = tuple[Inputs, ScoredRows]
 def gather_new_rows(
     model: ScoredModel, given: PassedRows | RowSource, options: ReportSettings
 ) -> NewRowsContents:
-    """Score rows, measure what the model bounds, and compare groups.
-
-    Without a bound S is compared with the predictions, which are all that is known of the model.
-    """
+    """Score rows, measure what the model bounds, and compare groups."""
+    # Without a bound S is compared with the predictions, which are all that is known of the model.
     check_is_fitted(model.given)
     check_options(CONFIDENCE, options.bins, options.small)
     judged = ReportRows.of(model, given, options)
@@ -366,14 +364,8 @@ def drift_sums(model: Any, read: Read) -> Sums:
 
 
 def drift_of(model: Any, sums: Sums) -> tuple[tuple[Drift, ...], str]:
-    """Compare the encoded columns of new rows with those at fit, those that changed most first.
-
-    Returns
-    -------
-    drift : tuple of Drift
-    missing : str
-        Which columns cannot be compared, and why; "" if all can.
-    """
+    """Compare the encoded columns of new rows with those at fit, those that changed most first."""
+    # Also returned is which columns cannot be compared, and why.
     if sums["unknown"]:
         return (), UNKNOWN_LEVELS
     facts = model._fitted

@@ -56,27 +56,8 @@ def subject_of(
     n_rows: dict[str, int],
     more: dict[str, str | None] | None = None,
 ) -> Subject:
-    """Describe a fitted model and its rows.
-
-    Parameters
-    ----------
-    model : ScoredModel
-        The fitted model.
-    inputs, rows
-        The rows as they were read, and scored; one of them if they are not in memory.
-    rule : DecisionRule
-        Who counts as selected.
-    options : ReportSettings
-        What the user says about the report.
-    name : str
-        Name of the response; "" if it has none.
-    what : str
-        What kind of page it is, for its title.
-    n_rows : dict of str to int
-        Numbers of rows for the record; the first is that of the rows shown.
-    more : dict of str to str or None, optional
-        What else is for the record; None says nothing.
-    """
+    """Describe a fitted model and its rows."""
+    # Of the numbers of rows for the record, the first is that of the rows shown.
     assert rows.attributes is not None
     name, labels, family = name or "the response", rows.labels, model.family
     sensitive = rows.attributes.labels
@@ -204,10 +185,8 @@ def shown(value: Any) -> str:
 
 
 def _fingerprint(tables: tuple[Table | None, ...], vectors: tuple[Floats | None, ...]) -> str:
-    """Return a SHA-256 over names, levels and values, the same for every frame library.
-
-    `tables` are X, and S if it came separately; `vectors` response, weights and offset.
-    """
+    """Return a SHA-256 over names, levels and values, the same for every frame library."""
+    # `tables` are X, and S if it came separately; `vectors` response, weights and offset.
     digest = sha256()
     for table in tables:
         for position in range(0 if table is None else table.shape[1]):

@@ -109,10 +109,8 @@ def _measured(
 def accuracy_of(
     rows: ScoredRows, baseline: tuple[Floats, Floats] | None = None
 ) -> dict[str, float]:
-    """Return loss and scores, D² of counts and amounts, and the Brier score of times.
-
-    `baseline` are event times and log H₀ there, of a model of times.
-    """
+    """Return loss and scores, D² of counts and amounts, and the Brier score of times."""
+    # `baseline` are event times and log H₀ there, of a model of times.
     family, response, weight = rows.family, rows.response, rows.weight
     found = evaluate.accuracy(rows)
     if family.reads == "times" and baseline is not None:
@@ -147,13 +145,10 @@ def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
 def refit(
     whole: WholeModel, bound: float, count: int, rng: np.random.Generator, step: Step
 ) -> Refits:
-    """Refit to resampled rows, and measure each refit on all rows (bootstrap).
-
-    The rows stand for the population: how unfair the refits are there shows
-    how unfair a model with this bound may be in the population that the rows
-    were sampled from. Resampling n rows with replacement is weighting them by
-    multinomial counts.
-    """
+    """Refit to resampled rows, and measure each refit on all rows (bootstrap)."""
+    # The rows stand for the population: how unfair the refits are there shows how unfair a model
+    # with this bound may be in the population that the rows were sampled from. Resampling n rows
+    # with replacement is weighting them by multinomial counts.
     training, values = whole.training, []
     engine, definition = rows_of(training), whole.model._traits.definition
     for _ in range(count):

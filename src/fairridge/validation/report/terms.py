@@ -35,11 +35,9 @@ NO_POPULATION = (
 def coefficient_terms(
     fits: Sequence[Fit], training: Training, labels: tuple[str, ...], *, blind: bool = False
 ) -> tuple[tuple[Term, ...], int]:
-    """Return the coefficients over the bounds, and how many were left out.
-
-    Sensitive attributes come first, in their order, and then predictors by size; a
-    model that does not use S has predictors as they are, and nothing else.
-    """
+    """Return the coefficients over the bounds, and how many were left out."""
+    # Sensitive attributes come first, in their order, and then predictors by size; a model that
+    # does not use S has predictors as they are, and nothing else.
     basis, design = fits[0].basis, training.design
     alpha = np.array([np.atleast_2d(fit.alpha) for fit in fits])
     beta = np.array([np.atleast_2d(fit.beta) for fit in fits])
@@ -116,10 +114,8 @@ def _owners(encoding: Encoding | MappedEncoding) -> tuple[list[int], list[str]]:
 
 
 def scoring_of(model: Any) -> Scoring | None:
-    """Score a synthetic row; None if columns are mapped to features, or not known well enough.
-
-    The row has medians, and the commonest level of every categorical column.
-    """
+    """Score a synthetic row; None if columns are mapped to features, or not known well enough."""
+    # The row has medians, and the commonest level of every categorical column.
     facts = model._fitted
     design: Design = facts.reads
     profiles = {profile.name: profile for profile in facts.profiles}
@@ -160,10 +156,8 @@ def _encoded(column: Any, profiles: dict[str, ColumnProfile]) -> list[float]:
 
 
 def inference_of(case: Case) -> dict[str, Any]:
-    """Return standard errors and the interval of unfairness, or why there are none.
-
-    They are fields of `ReportContents`.
-    """
+    """Return standard errors and the interval of unfairness, or why there are none."""
+    # They are fields of `ReportContents`.
     model = case.fitted
     known: dict[str, Any] = {"certificate": case.solutions[case.chosen].certificate}
     if not hasattr(type(model), "inference"):
