@@ -21,6 +21,7 @@ from fairridge._arrays import (
     to_device,
     to_host,
 )
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.data import RowLevel, typical_places
 from fairridge.engines.blocks import (
@@ -99,6 +100,8 @@ class DeviceEngine:
     # Sums are in float64, whatever the type of the rows.
 
     on_device = True
+    categories: tuple[range, ...] = ()  # all columns are numbers
+    extent = delegated("_response_sums.extent")
 
     def __init__(self, rows: DeviceRows, family: Family) -> None:
         self.rows = rows
@@ -144,11 +147,6 @@ class DeviceEngine:
         each = 8 * (copies * len(self.names) + 24 + 6 * m * (m + 1))
         size = max(DEVICE_BLOCK_BYTES, int(BLOCK_MEMORY_SHARE * self.rows.bytes)) // (each * finer)
         return slices(self.rows.length, size + 1)
-
-    @property
-    def extent(self) -> Extent:
-        """Ranges of response, offset and weights."""
-        return self._response_sums.extent
 
     @cached_property
     def _response_sums(self) -> _ResponseSums:
@@ -395,11 +393,6 @@ class DeviceEngine:
         )
 
     # ------------------------------------------------------ rows in main memory
-
-    @property
-    def categories(self) -> tuple[range, ...]:
-        """Return nothing: all columns are numbers."""
-        return ()
 
     def outside(self, levels: tuple[RowLevel, ...]) -> DeviceEngine:
         kept = DeviceEngine(self.rows.without(levels), self._family)

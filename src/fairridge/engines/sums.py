@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -169,7 +170,6 @@ class NullModel:
         found = MeanSums(sums.deviance, products, weights, 0.0 * each, moments.n_rows * each)
         if multipliers is None:
             return replace(found, gram=np.repeat(gram[None, :head, :head], len(values), axis=0))
-        assert mu.first is not None
         first = mu.first[0]
         jacobian = first[:, None, :, None] * gram[:head, None, :]
         squares = (values[:, None] * first)[:, :, None] * gram[0]
@@ -226,15 +226,13 @@ class MeanSlopes:
     glm: GLMSums
     # Those of Σ w μ[1, s], of shape (K, 1+q, m, 1+k), and of ½Σ w μ², of shape (K, m, 1+k). At
     # order 1 the first, times the multipliers, are in the gradient instead.
-    jacobian: Floats | None = None
-    squares: Floats | None = None
+    jacobian: Any = None
+    squares: Any = None
 
     def __add__(self, other: MeanSlopes) -> MeanSlopes:
         glm = self.glm + other.glm
         if self.jacobian is None or self.squares is None:
             return MeanSlopes(glm)
-        assert other.jacobian is not None
-        assert other.squares is not None
         return MeanSlopes(glm, self.jacobian + other.jacobian, self.squares + other.squares)
 
     def recentered(self, gap: Floats) -> MeanSlopes:
@@ -263,8 +261,8 @@ class MeanSums:
     counts: Floats  # number of rows, of shape (K,)
     # Σ w [1, s][1, s]ᵀ; not with derivatives, because no coefficient changes it, of shape
     # (K, 1+q, 1+q).
-    gram: Floats | None = None
-    slopes: MeanSlopes | None = None  # derivatives
+    gram: Any = None
+    slopes: Any = None  # derivatives (MeanSlopes or None)
 
     @cached_property
     def mean(self) -> Floats:
@@ -377,8 +375,6 @@ def _slopes_of(
     order: int,
 ) -> tuple[float, Floats, MeanSlopes]:
     """Return the deviance, Σ w μ[1, s] and derivatives, from w and wμ of the rows of a block."""
-    assert mu.first is not None
-    assert mu.bend is not None
     (each, weighted), (head, k), (n, K, m) = weights, sizes, mu.first.shape
     xp, rows = namespace(eta), family.deviance_terms(y, eta, weight, order)
     assert rows.gradient is not None

@@ -27,6 +27,17 @@ Certifiable = Literal["linear predictors", "means"]
 class Definition(ABC):
     """A number in [0, 1] that measures how far a fit depends on S; 0 for no linear dependence.
 
+    Attributes
+    ----------
+    penalizes_means : bool
+        Whether the definition has its own penalty, in place of one on α.
+    per_attribute : bool
+        Whether attributes may have bounds of their own.
+    reads : str or None
+        What the response must hold, in the words of `Family.reads`; None for anything.
+    not_certifiable_because : str
+        Why the definition has no certificate, if the reason is known.
+
     See Also
     --------
     Combined : Several definitions at once.
@@ -42,6 +53,11 @@ class Definition(ABC):
     >>> print(isinstance(MeanParity(), Definition), MeanParity().name)
     True mean-parity
     """
+
+    penalizes_means = False
+    per_attribute = False
+    reads: str | None = None
+    not_certifiable_because = ""
 
     @property
     @abstractmethod
@@ -87,16 +103,6 @@ class Definition(ABC):
         return True
 
     @property
-    def penalizes_means(self) -> bool:
-        """Whether the definition has its own penalty, in place of one on α."""
-        return False
-
-    @property
-    def per_attribute(self) -> bool:
-        """Whether attributes may have bounds of their own."""
-        return False
-
-    @property
     def for_blind(self) -> Definition | None:
         """What is bounded in a model that does not use S to predict; None if it is not defined."""
         return None
@@ -124,16 +130,6 @@ class Definition(ABC):
 
     def certifiable(self, family: Family) -> Certifiable | None:
         """Return the predictions whose R² on S is bounded; None if it is not such an R²."""
-        return None
-
-    @property
-    def not_certifiable_because(self) -> str:
-        """Why the definition has no certificate, if the reason is known; begins with a colon."""
-        return ""
-
-    @property
-    def reads(self) -> str | None:
-        """What the response must hold, in the words of `Family.reads`; None for anything."""
         return None
 
     @property

@@ -402,7 +402,6 @@ def mean_form(
     # S is to explain the first `n_bounded` means; those that follow have totals only. Given
     # controls, sums have [1, S, X][1, S, X]ᵀ.
     gram, q = sums.gram, len(basis.center_sensitive)
-    assert gram is not None
     columns = np.arange(q) if columns is None else columns
     weights = gram[:, 0, 0]
     asked = np.arange(len(gram)) < n_bounded

@@ -85,6 +85,9 @@ class StatisticalParity(VarianceShare):
     center: bool = True
     measure: Measure | None = None
     sees_columns = False
+    not_certifiable_because = (
+        ", as it bounds a share of deviance, which varies too much from sample to sample"
+    )
 
     def __post_init__(self) -> None:
         check_flag("center", self.center)
@@ -142,11 +145,6 @@ class StatisticalParity(VarianceShare):
     def certifiable(self, family: Family) -> Certifiable | None:
         """Return the linear predictor, if variances are compared."""
         return "linear predictors" if self.applies_to(family) else None
-
-    @property
-    def not_certifiable_because(self) -> str:
-        """Why a share of deviance has no certificate."""
-        return ", as it bounds a share of deviance, which varies too much from sample to sample"
 
     def needs_only_deviances(self, family: Family) -> bool:
         """Whether variances are compared, or deviances on centered S."""

@@ -133,9 +133,9 @@ class RowMeans:
     """Means of some rows, and their derivatives in the m linear predictors."""
 
     values: Floats  # μ, less a reference, of shape (n, K)
-    first: Floats | None = None  # their first derivatives, of shape (n, K, m)
+    first: Any = None  # their first derivatives, of shape (n, K, m)
     # Maps multipliers ρ of shape (n, K) to Σ_k ρ_k ∂²μ_k, of shape (n, m, m).
-    bend: Callable[[Floats], Floats] | None = None
+    bend: Any = None
     # What weights of rows are multiplied by: 1 for rows that a mean is asked of, or their
     # exposure, and 0 for others; None for 1 everywhere, of shape (n, K).
     counted: Floats | None = None

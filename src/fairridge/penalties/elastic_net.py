@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.solvers import Spectrum, lasso_minimum
 
@@ -45,6 +46,7 @@ class ElasticNet:
     """
 
     l1_ratio: float = 0.5
+    l1 = delegated("l1_ratio")
     name = "elastic-net"
 
     def __post_init__(self) -> None:
@@ -52,11 +54,6 @@ class ElasticNet:
             raise ValueError(
                 f"l1_ratio={self.l1_ratio!r} must lie in (0, 1]; for 0 use penalty='ridge'."
             )
-
-    @property
-    def l1(self) -> float:
-        """Weight of the absolute values."""
-        return self.l1_ratio
 
     def quadratic(self, spectrum: Spectrum) -> Floats:
         """Return (1 − l1_ratio)·I."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from scipy.optimize import brentq
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import Choice, lambda_grid
@@ -89,10 +90,8 @@ class BoundSearch(ABC):
         """Whether there is a limit at infinity, for all we see."""
         return self.glm.is_flat(point)
 
-    @property
-    def typical(self) -> float:
-        """The λ at which penalty and curvature balance at the null model."""
-        return self.glm.typical
+    # The λ at which penalty and curvature balance at the null model.
+    typical = delegated("glm.typical")
 
     @property
     @abstractmethod
@@ -265,15 +264,10 @@ class BoundDescent:
         self._lambda: Any = np.inf
         self.crossings = 1
 
-    @property
-    def unit(self) -> float:
-        """What decreases are measured in."""
-        return self._search.glm.unit
-
-    @property
-    def typical(self) -> Floats:
-        """Second derivatives of the deviance at the null model."""
-        return self._search.glm.typical_curvature
+    finish = delegated("_search.finished")
+    typical = delegated("_search.glm.typical_curvature")
+    unit = delegated("_search.glm.unit")
+    value = delegated("_search.objective")
 
     @property
     def hessian_cost(self) -> float:
@@ -314,17 +308,9 @@ class BoundDescent:
         self.crossings = choice.crossings
         return choice.lambda_
 
-    def value(self, point: Point, step: Step) -> float:
-        """Return the penalized deviance."""
-        return self._search.objective(point, step)
-
     def evaluate(self, before: Point, step: Step, order: int) -> Point:
         """Make a pass after a step."""
         return self._search.evaluated(before, before.theta + step.change, order, step)
-
-    def finish(self, point: Point, step: Step) -> Point:
-        """Return the point after a last step."""
-        return self._search.finished(point, step)
 
     def has_lost_curvature(self, point: Point) -> bool:
         """Whether there is a limit at infinity, for all we see."""

@@ -143,11 +143,7 @@ class BoundedMeans:
 
     def _with_derivatives(self, theta: Floats, multipliers: Multipliers, sums: MeanSums) -> Point:
         slopes, (explained, totals) = sums.slopes, self._maps
-        assert slopes is not None
-        assert slopes.jacobian is not None
-        assert slopes.squares is not None
         gradient, hessian = self.glm.coordinates.derivatives(slopes.glm)
-        assert hessian is not None
         M = self.glm.coordinates.to_raw
         jacobian = (slopes.jacobian @ M).reshape(sums.products.size, -1)
         squares = (slopes.squares @ M).reshape(len(sums.weights), -1)
@@ -162,7 +158,6 @@ class BoundedMeans:
         return Point(theta, sums.deviance, gradient, hessian, beside=means)
 
     def _like(self, like: Point, theta: Floats, multipliers: Multipliers, sums: MeanSums) -> Point:
-        assert sums.slopes is not None
         known: MeansAt = like.beside
         total, _ = self.glm.coordinates.derivatives(sums.slopes.glm)
         own = multipliers.of_explained @ known.jacobian + multipliers.of_totals @ known.of_excess
@@ -180,7 +175,6 @@ def bounded_means(glm: PenalizedGLM, means: Any, elsewhere: Floats, sums: MeanSu
     """Say which means are bounded, given sums at any model."""
     # `elsewhere` is what totals of other rows exceed those observed by, for which these make up.
     (K, head), n, basis = sums.products.shape, means.n_means, glm.basis
-    assert sums.gram is not None
     family: Any = glm.family
     contrasts = np.eye(1) if n == 1 else family.contrasts.T
     # Indicators of all classes, of two only that of the second: its weight is that of its rows.

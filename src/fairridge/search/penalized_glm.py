@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,8 +37,8 @@ LITTLE_CURVATURE = 1e-3
 ROUGH_TOLERANCE, ROUGH_PASSES = 1e-6, 50
 
 Start = TypeVar("Start")
-# A deviance, its gradient and its Hessian if it was asked for.
-Values = tuple[float, Floats, Floats | None]
+# A deviance, its gradient, and its Hessian at order 2 (None at others).
+Values = tuple[float, Floats, Any]
 
 
 class PenalizedGLM:
@@ -186,7 +186,6 @@ class PenalizedGLM:
     def point_at(self, theta: Floats) -> Point:
         """Evaluate at θ, with the Hessian."""
         deviance, gradient, hessian = self._evaluate(theta, 2)
-        assert hessian is not None
         return Point(theta, deviance, gradient, hessian)
 
     # ------------------------------------------------------------------- starts

@@ -130,7 +130,6 @@ class SampledGLM(PenalizedGLM):
         """What deviance, gradient and Hessian of all rows have beyond the sample's at θ₀."""
         start = self.start
         ((deviance, gradient, hessian),) = super().evaluated(start.theta, 2)
-        assert hessian is not None  # at order 2
         return start.deviance - deviance, start.gradient - gradient, start.hessian - hessian
 
 
@@ -145,6 +144,4 @@ class _SeenHessian:
     @cached_property
     def sampled(self) -> Floats:
         """The Hessian of the sample there."""
-        hessian = self.sample.evaluated(self.theta, 2)[0][2]
-        assert hessian is not None  # at order 2
-        return hessian
+        return np.asarray(self.sample.evaluated(self.theta, 2)[0][2])

@@ -156,8 +156,8 @@ class Coordinates:
         return theta[:, 0], theta[:, 1:k] @ self.sensitive.T, theta[:, k:] @ self.predictors.T
 
     @np.errstate(over="ignore", invalid="ignore")  # at a trial point sums may be infinite
-    def derivatives(self, sums: GLMSums) -> tuple[Floats, Floats | None]:
-        """Gradient and Hessian in θ."""
+    def derivatives(self, sums: GLMSums) -> tuple[Floats, Any]:
+        """Gradient and Hessian in θ; None for a Hessian that the sums do not have."""
         M, T = self.to_raw, self._folded
         gradient = (sums.gradient @ M).ravel()
         hessian = None

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.data import Piece
 from fairridge.engines import MemoryEngine, column_blocks, triangular_factor
@@ -57,15 +58,8 @@ class FeatureSpace(Space, ABC):
     whole: MemoryEngine  # the rows with all their columns
     original: FairBasis  # S and U
 
-    @property
-    def all_columns(self) -> MemoryEngine:
-        """The rows with all their columns."""
-        return self.whole
-
-    @property
-    def reported(self) -> FairBasis:
-        """S and U."""
-        return self.original
+    all_columns = delegated("whole")
+    reported = delegated("original")
 
     def ridge(self, coordinates: Any) -> Floats:
         """Return ‖α‖² + ‖β‖² of columns as penalties see them: features have the same length."""
