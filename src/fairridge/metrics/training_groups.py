@@ -236,12 +236,10 @@ def _levels(encoding: Encoding, columns: SensitiveMoments) -> tuple[list[int], F
 
 
 def total_ratios(table: GroupTable, labels: tuple[Any, ...] = ()) -> dict[str, dict[str, float]]:
-    """Return Σ w predicted / Σ w observed of all training rows and of each group, with intervals.
-
-    The first group of the table are all rows, and columns of totals come last, after decisions for
-    classes with these `labels`; see `training_table`. Of several classes there is a ratio for each.
-    Groups of fewer than 30 rows are left out.
-    """
+    """Return Σ w predicted / Σ w observed, with intervals, of all training rows and each group."""
+    # The first group of the table are all rows, and columns of totals come last, after decisions
+    # for classes with these `labels`; see `training_table`. Of several classes there is a ratio for
+    # each. Groups of fewer than 30 rows are left out.
     starts = range(len(labels), len(table.means), 3)
     suffixes = [f" → {label}" for label in labels] if len(starts) > 1 else [""] * len(starts)
     by_class = [table.totals(k, CONFIDENCE, amounts=not labels) for k in starts]
