@@ -153,17 +153,11 @@ def _pipeline(model: Pipeline, X: Any) -> Any:
                 "cannot be exported; export the last step alone."
             )
     try:
-        import skl2onnx
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx of a Pipeline needs skl2onnx: pip install 'fairridge[onnx]'"
-        ) from error
-    options = {id(plain[-1]): {"zipmap": False}} if hasattr(plain[-1], "predict_proba") else None
-    types = _types(as_table(X), skl2onnx.common.data_types)
-    try:
-        return skl2onnx.convert_sklearn(plain, initial_types=types, options=options)
+        return by_skl2onnx(plain, _types(as_table(X)), "a Pipeline")
     except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
-        known = skl2onnx.supported_converters()
+        from skl2onnx import supported_converters
+
+        known = supported_converters()
         strange = [
             name for name, step in plain.steps if f"Sklearn{type(step).__name__}" not in known
         ]
@@ -172,18 +166,27 @@ def _pipeline(model: Pipeline, X: Any) -> Any:
         raise ValueError(f"{where} cannot be exported to ONNX: {reason}") from error
 
 
-def _types(table: Table, kinds: Any) -> list[tuple[str, Any]]:
+def by_skl2onnx(model: Any, inputs: list[tuple[str, str, int]], what: str, **options: Any) -> Any:
+    """Convert a model of scikit-learn with inputs of some names, types and numbers of columns."""
+    try:
+        import skl2onnx
+    except ImportError as error:
+        raise ImportError(
+            f"to_onnx of {what} needs skl2onnx: pip install 'fairridge[onnx]'"
+        ) from error
+    kinds = skl2onnx.common.data_types
+    types = [(name, getattr(kinds, f"{kind}TensorType")([None, k])) for name, kind, k in inputs]
+    last = model[-1] if isinstance(model, Pipeline) else model
+    plain = {id(last): {"zipmap": False}} if hasattr(last, "predict_proba") else None
+    return skl2onnx.convert_sklearn(model, initial_types=types, options=plain, **options)
+
+
+def _types(table: Table) -> list[tuple[str, str, int]]:
     """Say what the inputs are: one per column of a frame, or one for an array."""
     if table.names is None:
-        return [("X", kinds.FloatTensorType([None, table.shape[1]]))]
+        return [("X", "Float", table.shape[1])]
     columns = zip(table.names, map(table.column, range(table.shape[1])), strict=True)
-    return [
-        (
-            name,
-            (kinds.StringTensorType if isinstance(c, Levels) else kinds.FloatTensorType)([None, 1]),
-        )
-        for name, c in columns
-    ]
+    return [(name, "String" if isinstance(c, Levels) else "Float", 1) for name, c in columns]
 
 
 class Graph:

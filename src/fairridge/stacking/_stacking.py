@@ -295,31 +295,38 @@ class FairStacking(BaseEstimator):
         }
 
     def _store(self, learned: Crossfit, layer: Any) -> Self:
-        """Keep learners and layer, and what the layer says of itself."""
-        self._keep(learned.features, not (self.learns_map or self._certified_out_of_fold))
-        self.layer_rows_: Any = learned.rows
-        self.scores_: Any = learned.scores
-        self._mapped: Any = learned.mapped
-        self._store_layer(layer)
-        return self
+        """Keep learners and layer, and what the layer was fitted to."""
+        fixed = not (self.learns_map or self._certified_out_of_fold)
+        return self._restore(
+            learned.features, layer, fixed, learned.rows, learned.scores, learned.mapped
+        )
 
-    def _restore(self, features: Features, layer: Any, fixed: bool) -> Self:
-        """Become a fitted model that was saved, without the scores of its training rows."""
-        self._keep(features, fixed)
-        self.layer_rows_, self.scores_, self._mapped = None, None, None
-        self._store_layer(layer)
-        return self
+    def _restore(
+        self,
+        features: Features,
+        layer: Any,
+        fixed: bool,
+        rows: Any = None,
+        scores: Any = None,
+        mapped: Any = None,
+    ) -> Self:
+        """Become a fitted model; one that was saved has no scores of its training rows.
 
-    def _keep(self, features: Features, fixed: bool) -> None:
-        """Keep what scores new rows, and whether that was learned on other rows than the layer."""
+        `fixed` says whether features were learned on other rows than the layer.
+        """
         columns = features.columns
         self._features, self._fixed = features, fixed
+        self.layer_rows_: Any = rows
+        self.scores_: Any = scores
+        self._mapped: Any = mapped
         self.learners_ = [list(one.learners) for one in features.learners]
         self.n_features_in_ = columns.n_columns
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         if columns.names is not None:
             self.feature_names_in_: Any = np.array(columns.names, dtype=object)
+        self._store_layer(layer)
+        return self
 
     def _store_layer(self, layer: Any) -> None:
         """Keep the layer, and what it says of itself."""
@@ -365,11 +372,9 @@ class FairStacking(BaseEstimator):
             ``X``, a frame of scores and what goes with them, ``sensitive_features``, and
             ``exposure`` if there is one.
         """
-        check_is_fitted(self)
-        shift = self.layer_._shift(None, exposure)
-        inputs = read_inputs(X, sensitive_features, None, shift)
         if not check_flag("out_of_fold", out_of_fold):
-            return self._read_new(inputs, with_sensitive=True, frames=True)
+            return self._read_new(X, sensitive_features, exposure, with_sensitive=True)
+        inputs = self._inputs(X, sensitive_features, exposure)
         table, S = inputs.table, inputs.attributes
         if self.layer_rows_ is None:
             raise ValueError(
@@ -386,26 +391,30 @@ class FairStacking(BaseEstimator):
         given = self._features.layer_inputs(rows, self.scores_, self._mapped)
         return given | _exposure_of(inputs.offset, self.layer_rows_)
 
-    def _read_new(self, inputs: Inputs, *, with_sensitive: bool, frames: bool) -> dict[str, Any]:
-        """Score new rows."""
-        features = self._features
+    def _inputs(self, X: Any, sensitive_features: Any, exposure: Any) -> Inputs:
+        """Read rows of a fitted model."""
+        check_is_fitted(self)
+        shift = self.layer_._shift(None, exposure)
+        return read_inputs(X, sensitive_features, None, shift)
+
+    def _read_new(
+        self,
+        X: Any,
+        sensitive_features: Any,
+        exposure: Any,
+        *,
+        with_sensitive: bool = False,
+        frames: bool = True,
+    ) -> dict[str, Any]:
+        """Score new rows, as arguments of the layer; blind models leave S out unless told."""
+        inputs, features = self._inputs(X, sensitive_features, exposure), self._features
+        self.layer_.unknown = self.unknown
         rows = features.columns.read(
             inputs.table, inputs.attributes, self.unknown, with_sensitive=with_sensitive
         )
         make = features.layer_inputs if frames else features.layer_tables
         given = make(rows, features.scores(rows), features.mapped(rows))
         return given | _exposure_of(inputs.offset, slice(None))
-
-    def _predicting(
-        self, X: Any, sensitive_features: Any, exposure: Any, *, frames: bool = False
-    ) -> dict[str, Any]:
-        """Return the arguments of the layer's `predict`, and bring `unknown` up to date."""
-        check_is_fitted(self)
-        self.layer_.unknown = self.unknown
-        blind = self._features.columns.blind
-        shift = self.layer_._shift(None, exposure)
-        inputs = read_inputs(X, sensitive_features, None, shift)
-        return self._read_new(inputs, with_sensitive=not blind, frames=frames)
 
     def predict(
         self,
@@ -433,7 +442,7 @@ class FairStacking(BaseEstimator):
         self, X: Any, sensitive_features: Any, method: str, exposure: Any = None
     ) -> Any:
         """Call a method of the layer on new rows."""
-        inputs = self._predicting(X, sensitive_features, exposure)
+        inputs = self._read_new(X, sensitive_features, exposure, frames=False)
         return getattr(self.layer_, method)(**inputs)
 
     def score(
@@ -446,7 +455,7 @@ class FairStacking(BaseEstimator):
         exposure: VectorLike | None = None,
     ) -> float:
         """Return accuracy for classes, R² for gaussian models and D² for others."""
-        inputs = self._predicting(X, sensitive_features, exposure, frames=True)
+        inputs = self._read_new(X, sensitive_features, exposure)
         return float(self.layer_.score(**inputs, y=y, sample_weight=sample_weight))
 
     def summary(self, *, details: bool = False) -> Summary:
@@ -463,10 +472,8 @@ class FairStacking(BaseEstimator):
             Prints itself; `to_frame` has the coefficients.
         """
         check_is_fitted(self)
-        layer, notes = (
-            self.layer_.summary(details=details),
-            ["Coefficients are those of the layer."],
-        )
+        layer = self.layer_.summary(details=details)
+        notes = ["Coefficients are those of the layer."]
         if self.certificate_ is not None:
             notes.append(self._certified_with())
         title = layer.title.replace(type(self.layer_).__name__, type(self).__name__)

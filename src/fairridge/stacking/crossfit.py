@@ -82,13 +82,7 @@ def _among(given: Integers, rows: Any) -> Integers:
 
 
 def cross_fit(
-    tasks: Sequence[LearnerTask],
-    table: Table,
-    folds: Folds,
-    *,
-    deploy: Deploy,
-    n_jobs: int | None,
-    progress: bool,
+    model: Any, tasks: Sequence[LearnerTask], table: Table, folds: Folds, deploy: Deploy
 ) -> tuple[Floats, tuple[Deployed, ...]]:
     """Score every row of a fold by learners that were fitted to the rows beside it."""
     # Scores are NaN in rows that no fold tests; learners for new rows are refitted to all rows, or
@@ -98,21 +92,21 @@ def cross_fit(
         parts.append(np.arange(table.shape[0]))
     rows = [native(table.take(part)) for part in parts]
     fitted = []
-    with Progress(len(tasks) * len(parts), progress, "fit") as bar:
-        for model in Parallel(n_jobs=n_jobs, return_as="generator")(
+    with Progress(len(tasks) * len(parts), model.progress, "fit") as bar:
+        for learner in Parallel(n_jobs=model.n_jobs, return_as="generator")(
             delayed(task.fitted)(rows[k], part) for task in tasks for k, part in enumerate(parts)
         ):
-            fitted.append(model)
+            fitted.append(learner)
             bar.step()
     scores, deployed = np.full((table.shape[0], sum(len(t.names) for t in tasks)), np.nan), []
     held = [native(table.take(test)) for _, test in folds]
     start = 0
     for j, task in enumerate(tasks):
-        models = fitted[j * len(parts) : (j + 1) * len(parts)]
+        learners = fitted[j * len(parts) : (j + 1) * len(parts)]
         columns = slice(start, start + len(task.names))
-        for (_, test), model, new in zip(folds, models, held, strict=False):
-            scores[test, columns] = task.scorer(model, new)
-        used = models[-1:] if deploy == "refit" else models
+        for (_, test), learner, new in zip(folds, learners, held, strict=False):
+            scores[test, columns] = task.scorer(learner, new)
+        used = learners[-1:] if deploy == "refit" else learners
         deployed.append(Deployed(task.names, tuple(used), task.scorer))
         start = columns.stop
     return scores, tuple(deployed)

@@ -121,7 +121,7 @@ class LayerColumns:
         """Read training rows or new ones, with columns of frames in any order."""
         # Blind models need no S to predict; `with_sensitive` then tells whether it is read.
         given, attributes = self._split(X, S)
-        if attributes is None or not with_sensitive:
+        if attributes is None or (self.blind and not with_sensitive):
             return LayerRows(given, given, None, None)
         pieces, _ = self.design.encode(attributes, None, unknown, estimator_name=self.owner)
         encoded = dense_columns(pieces, self.attribute_names)

@@ -16,7 +16,7 @@ from fairridge.arguments import is_number, listed
 from fairridge.data import Table, as_table
 from fairridge.estimators._choosing import N_FOLDS
 from fairridge.estimators._responses import Inputs, Response
-from fairridge.stacking.crossfit import Deployed, Folds, LearnerTask, cross_fit, folds_of
+from fairridge.stacking.crossfit import Deploy, Deployed, Folds, LearnerTask, cross_fit, folds_of
 from fairridge.stacking.features import Features, LayerColumns, LayerRows
 from fairridge.stacking.learners import (
     PROBABILITY_MARGIN,
@@ -94,22 +94,18 @@ class Crossfit:
     scores: Floats  # of these rows, by learners that have not seen them
     mapped: Floats  # what the learned maps make of S in these rows
     inputs: dict[str, Any]  # X, y, sensitive_features and sample_weight of the layer
-    response: Response
 
 
 def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     """Cross-fit learners and proxies, then the maps of S if they are learned."""
     n = data.rows.seen.shape[0]
+    deploy: Deploy = model.deploy
     if model._splits:  # one fold: learners from one half score the other
         order = np.random.default_rng(seed).permutation(n)
         folds, deploy = [(np.sort(order[: n // 2]), np.sort(order[n // 2 :]))], "average"
     else:
         of_classes = data.response.classes is not None
         folds = folds_of(model.cv, data.targets, data.given, classes=of_classes, random_state=seed)
-        deploy = model.deploy
-    options: dict[str, Any] = {
-        "deploy": deploy, "n_jobs": model.n_jobs, "progress": model.progress
-    }  # fmt: skip
     seen, weight = data.rows.seen, data.inputs.weight
     learners, proxies = learner_tasks(model, data, seed), []
     labels = counted_labels(model, data.response)
@@ -118,7 +114,7 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
         targets = proxied(labels, data.y, weight, data.columns.attribute_names, encoded)
         proxies = regressions(model, seen, *targets, weight, folds, seed)
     fitted = [] if model.prefit else learners
-    scores, deployed = cross_fit([*fitted, *proxies], seen, folds, **options)
+    scores, deployed = cross_fit(model, [*fitted, *proxies], seen, folds, deploy)
     kept = np.arange(n)
     if fitted or proxies:
         kept = np.sort(np.concatenate([test for _, test in folds]))
@@ -141,7 +137,7 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
                 model, features, rows, (scores, mapped), inputs, number, seed, labels
             )
     inputs = features.layer_inputs(rows, scores, mapped) | beside
-    return Crossfit(features, data.given[kept], scores, mapped, inputs, data.response)
+    return Crossfit(features, data.given[kept], scores, mapped, inputs)
 
 
 def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
@@ -277,19 +273,16 @@ def _learn_map(
     folds = folds_of(
         n_folds, inputs["y"], np.arange(len(means)), classes=False, random_state=seed + number
     )
-    options: dict[str, Any] = {
-        "deploy": "refit", "n_jobs": model.n_jobs, "progress": model.progress
-    }  # fmt: skip
     table = as_table(rows.encoded)
     titles = [f"{name} by S, round {number}" for name in names]
     tasks = regressions(model, table, titles, means, weight, folds, seed)
-    mapped, maps = cross_fit(tasks, table, folds, **options)
+    mapped, maps = cross_fit(model, tasks, table, folds, "refit")
     scores, proxies = made[0], features.proxies
     if model.blind:
         again = [name for task in tasks for name in task.names]
         targets = proxied(labels, inputs["y"], weight, again, mapped)
         tasks = regressions(model, rows.seen, *targets, weight, folds, seed)
-        more, deployed = cross_fit(tasks, rows.seen, folds, **options)
+        more, deployed = cross_fit(model, tasks, rows.seen, folds, "refit")
         scores, proxies = np.hstack([scores, more]), (*proxies, *deployed)
     features = replace(features, maps=(*features.maps, *maps), proxies=proxies)
     return features, scores, np.hstack([made[1], mapped])

@@ -70,12 +70,11 @@ class Categories(TransformerMixin, BaseEstimator):
 def boosted_trees(table: Table, family: Family | None, random_state: int, **size: int) -> Any:
     """Return the default learner, of classes or of means."""
     # The rows that it will see tell which of their columns are categorical.
-    mask = _categorical(table)
     # Beyond 10,000 rows scikit-learn would set a tenth of them aside, chosen by the seed, to
     # know when to stop: scores would be of fewer rows, and vary more.
     options: dict[str, Any] = {
-        "categorical_features": mask, "early_stopping": False, "random_state": random_state,
-        **size,
+        "categorical_features": _categorical(table), "early_stopping": False,
+        "random_state": random_state, **size,
     }  # fmt: skip
     if family is None:
         return make_pipeline(Categories(), HistGradientBoostingClassifier(**options))
@@ -109,33 +108,35 @@ def trees_for(
     return min((boosted_trees(table, Gaussian(), seed, **size) for size in sizes), key=loss)
 
 
+def last_step(learner: Any) -> Any:
+    """Return the last step of a pipeline, or another learner as it is."""
+    return learner[-1] if isinstance(learner, Pipeline) else learner
+
+
 def name_of(learner: Any) -> str:
-    """Return what a learner is called in tables: its class, or that of a pipeline's last step."""
-    return type(learner[-1] if isinstance(learner, Pipeline) else learner).__name__
+    """Return what a learner is called in tables: the class of its last step."""
+    return type(last_step(learner)).__name__
 
 
 def fit_learner(
     learner: Any, X: Any, y: NDArray[Any], weight: Floats | None, metadata: Mapping[str, Any]
 ) -> Any:
-    """Fit a copy of a learner, with weights if there are any, and with what it asked for."""
-    model = _unfitted(learner)
-    if weight is None or "sample_weight" in metadata:
-        return _fit(model, X, y, metadata)
-    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
-    name, last = steps[-1]
-    if not has_fit_parameter(last, "sample_weight"):
-        raise ValueError(
-            f"Learner {name_of(learner)} takes no sample_weight. Exposure is passed to learners as "
-            "a weight, so leave out both, or choose a learner that takes sample_weight."
-        )
-    key = f"{name}__sample_weight" if name else "sample_weight"
-    return _fit(model, X, y, {**metadata, key: weight})
+    """Fit a copy of a learner, with weights if there are any, and with what it asked for.
 
-
-def _fit(model: Any, X: Any, y: NDArray[Any], metadata: Mapping[str, Any]) -> Any:
-    """Fit a learner; an error names it, its step that failed, and columns of text."""
+    An error names the learner, its step that failed, and columns of text.
+    """
+    model, given = _unfitted(learner), dict(metadata)
+    if weight is not None and "sample_weight" not in given:
+        if not has_fit_parameter(last_step(model), "sample_weight"):
+            raise ValueError(
+                f"Learner {name_of(learner)} takes no sample_weight. Exposure is passed to "
+                "learners as a weight, so leave out both, or choose a learner that takes "
+                "sample_weight."
+            )
+        prefix = f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
+        given[f"{prefix}sample_weight"] = weight
     try:
-        return model.fit(X, y, **metadata)
+        return model.fit(X, y, **given)
     except Exception as error:  # learners raise errors of any kind
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")
         text = text_columns(as_table(X)) if "string" in str(error) else []

@@ -20,7 +20,15 @@ from fairridge.arguments import enumerated
 from fairridge.data import Levels, Table, as_table
 from fairridge.data.columns import CategoricalColumn
 from fairridge.export.form import named_form
-from fairridge.export.onnx_graph import ML_OPSET, OPSET, OWN, Graph, completed, encoded_levels
+from fairridge.export.onnx_graph import (
+    ML_OPSET,
+    OPSET,
+    OWN,
+    Graph,
+    by_skl2onnx,
+    completed,
+    encoded_levels,
+)
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.features import Features
 from fairridge.stacking.learners import (
@@ -28,6 +36,7 @@ from fairridge.stacking.learners import (
     Categories,
     ClassScores,
     described,
+    last_step,
     name_of,
     where_failed,
 )
@@ -181,7 +190,7 @@ def _scored(graph: Graph, one: Deployed, learner: Any, raw: str, *, probabilitie
             "Sub", graph.node("Gather", logs, others, axis=1), _picked(graph, logs, 0)
         )
     mean = raw
-    if not probabilities and _last(learner).loss == "poisson":
+    if not probabilities and last_step(learner).loss == "poisson":
         mean = graph.node("Exp", raw)
     if scorer.link == "log":
         return graph.node("Log", graph.node("Max", mean, scorer.least))
@@ -212,13 +221,9 @@ def _coded(graph: Graph, value: str, codes: Mapping[Any, float], other: float) -
 # ------------------------------------------------------------------------------- trees
 
 
-def _last(learner: Any) -> Any:
-    return learner[-1] if isinstance(learner, Pipeline) else learner
-
-
 def _own_trees(learner: Any) -> tuple[Mapping[int, Mapping[Any, float]], Any] | None:
     """Return the codes of levels by column, and the trees; None for other learners."""
-    trees = _last(learner)
+    trees = last_step(learner)
     if not isinstance(trees, TREES):
         return None
     if learner is trees:
@@ -321,33 +326,20 @@ def _add_tree(
 
 def _converted(graph: Graph, learner: Any, seen: list[tuple[str, str]]) -> str:
     """Return probabilities or means of a learner, by skl2onnx."""
-    try:
-        import skl2onnx
-        from skl2onnx.common import data_types
-    except ImportError as error:
-        raise ImportError(
-            f"to_onnx of {name_of(learner)} needs skl2onnx: pip install 'fairridge[onnx]'"
-        ) from error
     first = learner[0] if isinstance(learner, Pipeline) else learner
     rows = [value for _, value in seen]
-    kinds = {value.name: value.type.tensor_type.elem_type for value in graph.inputs}
+    types = [("rows", "Double", len(seen))]
     if isinstance(first, ColumnTransformer):
         text = graph.onnx.TensorProto.STRING
-        types = [
-            (name, (data_types.StringTensorType if kinds.get(name) == text
-                    else data_types.DoubleTensorType)([None, 1]))
-            for name, _ in seen
-        ]  # fmt: skip
+        kinds = {value.name: value.type.tensor_type.elem_type for value in graph.inputs}
+        types = [(name, "String" if kinds.get(name) == text else "Double", 1) for name, _ in seen]
     else:
-        types = [("rows", data_types.DoubleTensorType([None, len(seen)]))]
         rows = [graph.node("Concat", *rows, axis=1)]
-    last = _last(learner)
-    options = {id(last): {"zipmap": False}} if hasattr(last, "predict_proba") else None
+    versions = {"": OPSET, "ai.onnx.ml": ML_OPSET}
     try:
-        made = skl2onnx.convert_sklearn(
-            learner, initial_types=types, options=options,
-            target_opset={"": OPSET, "ai.onnx.ml": ML_OPSET},
-        )  # fmt: skip
+        made = by_skl2onnx(learner, types, name_of(learner), target_opset=versions)
+    except ImportError:
+        raise
     except Exception as error:  # skl2onnx raises errors of any kind
         reason = str(error).strip().splitlines()[0]
         raise ValueError(
