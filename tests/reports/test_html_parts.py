@@ -81,12 +81,13 @@ def test_alternatives_are_the_first_within_the_limit(small_report):
     contents = small_report.contents
     values = contents.accuracy[0].held_out
     free = values[-1]
-    losses = [one for one in alternatives(contents) if re.match("at most .*%", one.words)]
+    found = alternatives(contents)
+    losses = [words for words in found if re.match("at most .*%", words)]
     assert losses
-    for one in losses:
-        share = float(one.words.split()[2]) / 100
+    for words in losses:
+        share = float(words.split()[2]) / 100
         within = values >= free * (1 - share) - 1e-9
-        assert one.position == np.flatnonzero(within)[0]
+        assert found[words] == np.flatnonzero(within)[0]
 
 
 def test_limits_name_the_page_that_says_more(small_report):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -66,15 +65,9 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html]:
     )
 
 
-class Alternative(NamedTuple):
-    """The fairest model that gives up no more accuracy than some amount."""
-
-    words: str  # the amount
-    position: int  # which of the bounds
-
-
-def alternatives(contents: ReportContents) -> tuple[Alternative, ...]:
+def alternatives(contents: ReportContents) -> dict[str, int]:
     """Find the smallest bounds at which the first measure of accuracy is within tolerances."""
+    # Bounds are positions, by how much accuracy is given up in words.
     curve = contents.accuracy[0]
     values, free = curve.best_known, curve.best_known[contents.free]
     allowed = {
@@ -86,12 +79,11 @@ def alternatives(contents: ReportContents) -> tuple[Alternative, ...]:
     worse = free - values if curve.larger_is_better else values - free
     # Differences that no reader can see are none.
     invisible = 1e-9 * max(abs(free), 1.0)
-    fairest = [
-        Alternative(words, int(np.argmax(worse <= amount + invisible)))
-        for words, amount in allowed.items()
-    ]
-    fairest = [model for model in fairest if np.isfinite(values[model.position])]
-    return tuple(sorted(fairest, key=lambda model: -model.position))
+    fairest = {
+        words: int(np.argmax(worse <= amount + invisible)) for words, amount in allowed.items()
+    }
+    known = [(words, k) for words, k in fairest.items() if np.isfinite(values[k])]
+    return dict(sorted(known, key=lambda one: -one[1]))
 
 
 def _alternatives(contents: ReportContents) -> list[Html]:
@@ -104,8 +96,8 @@ def _alternatives(contents: ReportContents) -> list[Html]:
     for each in known_measures(contents):
         if each.short:
             cells[each.short.capitalize()] = partial(each.text, main)
-    columns = {"Giving up": [one.words for one in fairest]} | {
-        head: [write(one.position) for one in fairest] for head, write in cells.items()
+    columns = {"Giving up": list(fairest)} | {
+        head: list(map(write, fairest.values())) for head, write in cells.items()
     }
     return part(
         "Less discriminatory alternatives",
