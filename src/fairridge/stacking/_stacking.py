@@ -310,10 +310,8 @@ class FairStacking(BaseEstimator):
         scores: Any = None,
         mapped: Any = None,
     ) -> Self:
-        """Become a fitted model; one that was saved has no scores of its training rows.
-
-        `fixed` says whether features were learned on other rows than the layer.
-        """
+        """Become a fitted model; one that was saved has no scores of its training rows."""
+        # `fixed` says whether features were learned on other rows than the layer.
         columns = features.columns
         self._features, self._fixed = features, fixed
         self.layer_rows_: Any = rows

@@ -121,10 +121,8 @@ def name_of(learner: Any) -> str:
 def fit_learner(
     learner: Any, X: Any, y: NDArray[Any], weight: Floats | None, metadata: Mapping[str, Any]
 ) -> Any:
-    """Fit a copy of a learner, with weights if there are any, and with what it asked for.
-
-    An error names the learner, its step that failed, and columns of text.
-    """
+    """Fit a copy of a learner, with weights if there are any, and with what it asked for."""
+    # An error names the learner, its step that failed, and columns of text.
     model, given = _unfitted(learner), dict(metadata)
     if weight is not None and "sample_weight" not in given:
         if not has_fit_parameter(last_step(model), "sample_weight"):
