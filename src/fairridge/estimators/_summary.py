@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from fairridge.arguments import listed
 from fairridge.data.classes import labels_by_code
 from fairridge.data.columns import CategoricalColumn
-from fairridge.estimators._certifying import certificate_facts
 from fairridge.estimators._flips import flips_text
 from fairridge.estimators._model import (
     attribute_facts,
@@ -206,7 +205,6 @@ def bound_facts(model: Any) -> dict[str, str]:
         **({"Given": ", ".join(measure.given)} if measure.given else {}),
         **bounds,
     }
-    facts |= certificate_facts(getattr(model, "certificate_", None))
     isolated = getattr(model, "isolated_", {})
     if isolated:
         facts["Isolated rows"] = f"{sum(isolated.values()):,}"
