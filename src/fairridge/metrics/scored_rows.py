@@ -143,5 +143,6 @@ def predicted_means(family: Family, eta: Floats) -> Floats:
         return eta
     if family.reads == "numbers":
         return family.mean(family.to_contrasts(eta.T).T).reshape(len(eta), -1)
-    probability = cast(ClassFamily, family).probabilities(eta)
-    return probability[:, 1:] if probability.shape[1] == 2 else probability
+    if family.n_predictors == 1:  # of two classes one is enough
+        return family.mean(eta)
+    return cast(ClassFamily, family).probabilities(eta)
