@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -293,58 +293,48 @@ def _of_source(
     for name in controls:
         if name not in roles.names:
             raise ValueError(f"controls names {name!r}; the columns are {', '.join(roles.names)}.")
-    reader = RowReader(roles, controls)
+    extras = [name for name in (roles.weight, roles.exposure) if name is not None]
+    names = dict.fromkeys((*roles.sensitive, *controls, *roles.response, *extras))
+    read = partial(_read_batch, roles, controls)
     facts = {
         "name": "".join(roles.response), "of_times": len(roles.response) > 1,
         "rates": roles.exposure is not None,
     }  # fmt: skip
-    return Streamed(source.beside(predictions), reader.columns, reader), facts
+    return Streamed(source.beside(predictions), tuple(names), read), facts
 
 
-@dataclass(frozen=True)
-class RowReader:
-    """Reads a batch and the predictions for it; a pure function that travels."""
+def _read_batch(
+    roles: Roles, controls: tuple[str, ...], batch: Batch, predicted: NDArray[Any]
+) -> AuditedInput | None:
+    """Read a batch and the predictions for it: rows of positive weight; None if there are none."""
+    frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+    n = frame.shape[0]
+    keep, weight = kept_rows(frame, roles.weight)
+    if not len(np.arange(n)[keep]):
+        return None
+    response, exposure = "".join(roles.response), roles.exposure
+    names = f"column {response!r}", "the prediction", f"exposure column {exposure!r}"
+    read = read_predictions(
+        frame.get_column(response) if len(roles.response) == 1 else None,
+        predicted,
+        None,
+        None if exposure is None else frame.get_column(exposure),
+        n,
+        keep,
+        names,
+    )
+    return AuditedInput(
+        attributes=_columns(frame, roles.sensitive, keep),
+        controls=_columns(frame, controls, keep) if controls else None,
+        weight=np.ones(n) if weight is None else weight,
+        kinds=roles.kinds,
+        **read,
+    )
 
-    roles: Roles
-    controls: tuple[str, ...]
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns it reads."""
-        roles = self.roles
-        extras = [name for name in (roles.weight, roles.exposure) if name is not None]
-        names = (*roles.sensitive, *self.controls, *roles.response, *extras)
-        return tuple(dict.fromkeys(names))
-
-    def __call__(self, batch: Batch, predicted: NDArray[Any]) -> AuditedInput | None:
-        """Read the rows of positive weight; None if there are none."""
-        roles = self.roles
-        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
-        n = frame.shape[0]
-        keep, weight = kept_rows(frame, roles.weight)
-        if not len(np.arange(n)[keep]):
-            return None
-        response, exposure = "".join(roles.response), roles.exposure
-        names = f"column {response!r}", "the prediction", f"exposure column {exposure!r}"
-        read = read_predictions(
-            frame.get_column(response) if len(roles.response) == 1 else None,
-            predicted,
-            None,
-            None if exposure is None else frame.get_column(exposure),
-            n,
-            keep,
-            names,
-        )
-        return AuditedInput(
-            attributes=self._table(frame, roles.sensitive, keep),
-            controls=self._table(frame, self.controls, keep) if self.controls else None,
-            weight=np.ones(n) if weight is None else weight,
-            kinds=roles.kinds,
-            **read,
-        )
-
-    def _table(self, frame: nw.DataFrame[Any], names: Sequence[str], keep: Any) -> Table:
-        return _rows_of(as_table(frame.select(*names).to_native()), keep)
+def _columns(frame: nw.DataFrame[Any], names: Sequence[str], keep: Any) -> Table:
+    """Return some columns of the rows that are kept."""
+    return _rows_of(as_table(frame.select(*names).to_native()), keep)
 
 
 # ------------------------------------------------------------------------ arguments

@@ -235,39 +235,36 @@ def _total_columns(family: Any, eta: Floats, response: Floats) -> list[NDArray[A
     return columns
 
 
-@dataclass(frozen=True)
-class _TrainingTable:
-    """Decisions for the likeliest class, and totals, by group; travels to where rows are."""
+def _training_sums(
+    fit: tuple[Any, Floats, Floats],
+    n_classes: int,
+    encoding: Encoding,
+    bands: tuple[Bands, ...],
+    groupings: Sequence[Grouping] | None,
+    means: tuple[PredictedMeans, tuple[Floats, Floats, Floats], int | None] | None,
+    engine: MemoryEngine,
+) -> Sums:
+    """Sum decisions for the likeliest class, and totals, by group; travels to where rows are.
 
-    family: Any
-    raw: Floats
-    intercept: Floats
-    n_classes: int  # 0 if nothing is decided
-    encoding: Encoding
-    bands: tuple[Bands, ...] = ()
-    groupings: Sequence[Grouping] | None = None  # if they are known: then there are totals
-    # Means to be summed as well: which, where, and with how many columns; see `Engine.means`.
-    means: tuple[PredictedMeans, tuple[Floats, Floats, Floats], int | None] | None = None
-
-    def __call__(self, engine: MemoryEngine) -> GroupTable | Sums:
-        groupings = self.groupings
-        if groupings is None:
-            pieces = engine.rows.sensitive
-            groupings = encoded_groupings(pieces, self.encoding, engine.weights, self.bands)
-        eta = engine.scores(self.raw) + self.intercept
-        eta = eta if engine.offset is None else eta + engine.offset[:, None]
-        columns: list[NDArray[Any]] = []
-        if self.n_classes:
-            decided = self.family.likeliest(eta)
-            columns += [decided == k for k in range(self.n_classes)]
-        if self.groupings is not None:
-            columns += _total_columns(self.family, eta, engine.response)
-        table = GroupTable.of(groupings, engine.weights, *columns)
-        if self.means is None:
-            return table
-        means, place, beside = self.means
-        summed = engine.means(self.family, means, *place, beside=beside)
-        return Sums({"groups": table, "means": summed})
+    A `fit` is a family, raw coefficients and intercepts. There are totals if `groupings` are known.
+    `means` are summed as well: which, where, and with how many columns; see `Engine.means`.
+    """
+    family, raw, intercept = fit
+    eta = engine.scores(raw) + intercept
+    eta = eta if engine.offset is None else eta + engine.offset[:, None]
+    columns: list[NDArray[Any]] = []
+    if n_classes:
+        decided = family.likeliest(eta)
+        columns += [decided == k for k in range(n_classes)]
+    if groupings is None:
+        groupings = encoded_groupings(engine.rows.sensitive, encoding, engine.weights, bands)
+    else:
+        columns += _total_columns(family, eta, engine.response)
+    summed: Any = None
+    if means is not None:
+        which, place, beside = means
+        summed = engine.means(family, which, *place, beside=beside)
+    return Sums({"groups": GroupTable.of(groupings, engine.weights, *columns), "means": summed})
 
 
 def training_table(
@@ -286,15 +283,16 @@ def training_table(
     raw = np.atleast_2d(fit.basis.raw_coefficients(fit.alpha, fit.beta))
     level = np.atleast_1d(fit.mean_intercept) - raw @ fit.basis.center
     bands = () if groupings is not None else bands_of(engine)
-    groups = _TrainingTable(fit.family, raw, level, n_classes, encoding, bands, groupings)
+    asked = None
     if means is not None and not in_memory(engine) and fit.lacks(means, engine):
-        groups = replace(groups, means=(means, fit.place, fit.beside))
-        sums = engine.sum_of(groups)
-        fit.learn(means, sums["means"])
-        return cast(GroupTable, sums["groups"])
+        asked = means, fit.place, fit.beside
+    known = fit.family, raw, level
+    work = partial(_training_sums, known, n_classes, encoding, bands, groupings, asked)
     # The passes that are counted are those of the search and of decisions.
-    table = engine.sum_of(groups) if n_classes else groups(cast(MemoryEngine, engine))
-    return cast(GroupTable, table)
+    sums = engine.sum_of(work) if n_classes or asked else work(cast(MemoryEngine, engine))
+    if asked is not None:
+        fit.learn(asked[0], sums["means"])
+    return cast(GroupTable, sums["groups"])
 
 
 def bands_of(engine: Engine) -> tuple[Bands, ...]:

@@ -13,9 +13,8 @@ Differences of groups given controls come from the same regressions on controls.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
@@ -89,20 +88,6 @@ def moments_of_columns(columns: Floats, weight: Floats) -> Moments | None:
 
 
 @dataclass(frozen=True)
-class ShareSums:
-    """What the share of some rows and its variance are made of; those of other rows add."""
-
-    n_rows: int
-    explained: float  # Σ w h²
-    left: float  # Σ w e²
-    variance: float  # Σ w²φ² of influences φ on the odds
-    at_zero: float  # Σ w² |s|² e²
-
-    def __add__(self, other: ShareSums) -> ShareSums:
-        return ShareSums(*map(operator.add, astuple(self), astuple(other)))
-
-
-@dataclass(frozen=True)
 class Regression:
     """A regression of scores on S, both less what controls explain: maps of [C, S, scores]."""
 
@@ -147,17 +132,14 @@ class Regressions:
         each = tuple(Regression.of(part, total, q, c) for part in known.values())
         return cls(each, tuple(known), total, c)
 
-    def sums(self, judged: Sequence[Judged], S: Floats, C: Floats) -> ShareSums:
-        """Sum squares of scores and of influences over rows."""
+    def sums(self, judged: Sequence[Judged], S: Floats, C: Floats) -> Floats:
+        """Return n, Σ w h², Σ w e², Σ w²φ² of influences φ on the odds, and Σ w²|s|²e²."""
         # To first order the odds h²/e² change with a row by (2he + h² − ω(e² + T))/T, with ω = N/T:
         # the slopes change by se, and S explains N and leaves T.
         N = sum(one.explained for one in self.each)
         T = sum(one.whole for one in self.each) - N
         odds = N / T if T > 0.0 else 0.0
-        found, places = (
-            ShareSums(0, 0.0, 0.0, 0.0, 0.0),
-            dict(zip(self.places, self.each, strict=True)),
-        )
+        found, places = np.zeros(5), dict(zip(self.places, self.each, strict=True))
         for k, columns, weight in _pieces(judged, S, C):
             if k not in places:
                 continue
@@ -168,14 +150,13 @@ class Regressions:
             e = rows @ one.to_scores - h
             hh, he, ee = ((left * right).sum(axis=1) for left, right in ((h, h), (h, e), (e, e)))
             influence = w * (2.0 * he + (hh - N) - odds * (ee - T))
-            at_zero = float(w**2 @ ((s**2).sum(axis=1) * ee))
-            squares = float(w @ hh), float(w @ ee), float(influence @ influence)
-            found = found + ShareSums(len(rows), *squares, at_zero)
+            at_zero = w**2 @ ((s**2).sum(axis=1) * ee)
+            found += (len(rows), w @ hh, w @ ee, influence @ influence, at_zero)
         return found
 
-    def estimate(self, sums: ShareSums, confidence: float) -> tuple[Estimate, float]:
+    def estimate(self, sums: Floats, confidence: float) -> tuple[Estimate, float]:
         """Return the share with its interval, and the same adjusted for chance."""
-        N, T, n = sums.explained, sums.left, sums.n_rows
+        n, N, T, influences, at_zero = sums.tolist()
         columns = sum(len(one.slopes) for one in self.each)
         if columns == 0 or N + T == 0.0:
             return Estimate(0.0), 0.0
@@ -184,10 +165,9 @@ class Regressions:
         if free <= 0 or T <= NOTHING_LEFT * (N + T):
             return Estimate(value), value if free > 0 else np.nan
         n_slopes = sum(one.slopes.size for one in self.each)
-        variance = sums.variance / T**2 * n / free
+        variance = influences / T**2 * n / free
         # At ω = 0 the mean of its limits over all directions of slopes.
-        at_zero = sums.at_zero * n / free / n_slopes / T
-        unit = variance / (4.0 * N / T) if N > 0.0 else at_zero
+        unit = variance / (4.0 * N / T) if N > 0.0 else at_zero * n / free / n_slopes / T
         tail = 0.5 - confidence / 2.0
         ends = [
             odds_behind(end, N / T, columns=n_slopes, spread=unit) for end in (1.0 - tail, tail)
