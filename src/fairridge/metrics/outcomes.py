@@ -68,7 +68,7 @@ class Decided:
             truth = None if truth is None else truth / exposure
         selected = select(score, weight, self.threshold, self.top, high=self.favorable.high)
         return Outcomes(
-            **{name: getattr(self, name) for name in Decided.__dataclass_fields__},
+            **vars(self),
             response=truth,
             score=score,
             selected=selected,
