@@ -291,8 +291,8 @@ def training_table(
     # The passes that are counted are those of the search and of decisions.
     sums = engine.sum_of(work) if n_classes or asked else work(cast(MemoryEngine, engine))
     if asked is not None:
-        fit.learn(asked[0], sums["means"])
-    return cast(GroupTable, sums["groups"])
+        fit.learn(asked[0], sums.parts["means"])
+    return cast(GroupTable, sums.parts["groups"])
 
 
 def bands_of(engine: Engine) -> tuple[Bands, ...]:
