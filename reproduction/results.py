@@ -45,13 +45,13 @@ class Results:
         return table
 
     def of(self, experiment: str, *cases: str) -> pd.DataFrame:
-        """Return the results on some data sets; raise SkippedError if there are none."""
+        """Return the results on some data sets; raise SkippedError if any are not there."""
         table = self[experiment]
-        table = table[table["case"].isin(cases)]
-        if table.empty:
-            found = [self.skipped.get((experiment, case), "not asked for") for case in cases]
+        missing = [case for case in cases if case not in set(table["case"])]
+        if missing:
+            found = [self.skipped.get((experiment, case), "not asked for") for case in missing]
             raise SkippedError("; ".join(dict.fromkeys(found)))
-        return table
+        return table[table["case"].isin(cases)]
 
     def without(self, *experiments: str) -> str:
         """Say which data sets of experiments were skipped, if any."""

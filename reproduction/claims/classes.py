@@ -120,7 +120,7 @@ def _uncentered(results: Results) -> str:
 @claim("§5.2", "logistic")
 def reason_for_bank(results: Results) -> Verdict:
     """On BANK both are equivalent for all r, because it has just one sensitive attribute."""
-    table = pick(judged(results), case="BANK")
+    table = results.of("logistic", "BANK")
     found = cells(positive(table), "FGRRM", "ZLRM", "f1")
     free = pick(table, model="FGRRM")
     share = float(free[free["r"] == free["r"].max()]["train_dependence"].mean())

@@ -67,5 +67,9 @@ def test_f1():
     apart = logistic(0.6, lambda case, r: 0.5 if case != "ADULT, isolated" else 0.7)
     found = verdict(name, logistic=apart)
     assert found.kind == "holds in part"
+    # Nothing is said of data of which only some are there.
+    some = [row for row in logistic(0.6, 0.5) if row["case"] == "ADULT"]
+    for partial in (name, "training_f1", "reason_for_bank"):
+        assert verdict(partial, logistic=some).kind == "not computed"
     assert "3 levels: ADULT −14.3 %" in found.measured
     assert found.separated
