@@ -166,46 +166,16 @@ def compare(
     check_option("task", task, tuple(KNOWN))
     options: dict[str, Any] = {"sensitive": sensitive, "missing": missing}
     chosen = chosen_models(models, task, options)
-    family = _family(chosen, exposure) if task == "regression" else None
+    free = _unconstrained(task, chosen, exposure, options)
     wanted = _favorable(favorable, y, response or name_of(y), task)
-    if task == "regression":
-        y = numeric_vector(y, len(y), "y")
-    elif task == "survival":
-        y = SurvivalTimes.times_and_events(y, read_inputs(X, sensitive_features, None, None))
-    bounds = check_bounds(unfairness)
-    free = _unconstrained(task, family, options)
+    rows, bounds = replace(rows, y=_response(rows, task)), check_bounds(unfairness)
     division = {"cv": cv, "repeats": 1, "folds": folds, "random_state": random_state}
-    folded = FoldedRows.of(replace(rows, y=y), {"": free}, **division)
-    rows = folded.rows
-    on = SensitiveColumns.of(rows.X, rows.sensitive_features, sensitive)
-    case = _Case(replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on))
-    unbounded = case.scored(_fitted(free, rows, 1.0)[0])
-    case = replace(case, free=dependence(unbounded, case.decisions.groups)["individual"])
-    by_group, cut = grouped(rows, on, sensitive)
-    records, skipped, warned, flips = [], {}, {}, []
-    n_folds = len(folded.places)
-    with Progress((1 + len(chosen)) * n_folds, progress) as bar:
-        for done, (name, model) in enumerate({REFERENCE: free, **chosen}.items(), start=1):
-            tested, here = _tested(name, model, bounds), case
-            if cut and needs_groups(model):
-                model = clone(model).set_params(sensitive=None)
-                here = replace(case, folded=replace(case.folded, rows=by_group, grouped=True))
-            try:
-                new, warned[name], changed = here.records(name, model, tested, n_jobs, bar)
-                records += new
-                flips += changed
-            except (ImportError, TypeError, ValueError) as reason:
-                skipped[name] = str(reason)
-            bar.reach(done * n_folds)
-    return Comparison(
-        tuple(records),
-        skipped,
-        wanted,
-        _notes(cut, [n for n, model in chosen.items() if needs_groups(model) and n not in skipped]),
-        {name: texts for name, texts in warned.items() if texts},
-        tuple(flips),
-        backend,
-    )
+    folded = FoldedRows.of(rows, {"": free}, **division)
+    on = SensitiveColumns.of(folded.rows.X, folded.rows.sensitive_features, sensitive)
+    folded = replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on)
+    with Progress((1 + len(chosen)) * len(folded.places), progress) as bar:
+        found = _Case.of(folded, free).compared({REFERENCE: free, **chosen}, bounds, n_jobs, bar)
+    return Comparison(favorable=wanted, _backend=backend, **found)
 
 
 @dataclass(frozen=True)
@@ -214,6 +184,13 @@ class _Case:
 
     folded: FoldedRows
     free: float = 0.0  # individual unfairness of the unconstrained model
+
+    @classmethod
+    def of(cls, folded: FoldedRows, free: LinearModel) -> _Case:
+        """Measure the model without a bound first, which others are relative to."""
+        case = cls(folded)
+        rows = case.scored(_fitted(free, folded.rows, 1.0)[0])
+        return replace(case, free=dependence(rows, case.decisions.groups)["individual"])
 
     def scored(self, fitted: ScoredModel) -> ScoredRows:
         """Return all rows with the scores of a fitted model."""
@@ -224,10 +201,44 @@ class _Case:
         """How decisions are compared."""
         return self.folded.decisions(None, self.folded.rows.exposure)
 
+    def compared(
+        self, models: Mapping[str, Any], bounds: Floats, n_jobs: int | None, bar: Progress
+    ) -> dict[str, Any]:
+        """Judge the models that apply, those that need groups on groups; see `Comparison`."""
+        folded, records, flips = self.folded, [], []
+        assert folded.on is not None
+        by_group, cut = grouped(folded.rows, folded.on, folded.sensitive)
+        skipped: dict[str, str] = {}
+        warned: dict[str, tuple[str, ...]] = {}
+        for done, (name, model) in enumerate(models.items(), start=1):
+            here = self
+            if cut and needs_groups(model):
+                model = clone(model).set_params(sensitive=None)
+                here = replace(self, folded=replace(folded, rows=by_group, grouped=True))
+            try:
+                new, texts, changed = here.records(name, model, bounds, n_jobs, bar)
+            except (ImportError, TypeError, ValueError) as reason:
+                skipped[name] = str(reason)
+            else:
+                records += new
+                flips += changed
+                warned |= {name: texts} if texts else {}
+            bar.reach(done * len(folded.places))
+        given = [name for name, model in models.items() if needs_groups(model)]
+        return {
+            "records": tuple(records),
+            "skipped": skipped,
+            "notes": _notes(cut, [name for name in given if name not in skipped]),
+            "warnings": warned,
+            "sign_flips": tuple(flips),
+        }
+
     def records(
         self, name: str, model: Any, bounds: Floats, n_jobs: int | None, bar: Progress
     ) -> tuple[list[dict[str, Any]], tuple[str, ...], list[Any]]:
         """Return one record per bound, what the model warned of, and signs that bounds changed."""
+        if name == REFERENCE or not bound_parameter(model):  # they are fitted once
+            bounds = np.full(1, 1.0 if name == REFERENCE else np.nan)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fits = [_fitted(model, self.folded.rows, float(r)) for r in bounds]
@@ -294,13 +305,6 @@ def _notes(cut: dict[str, tuple[str, ...]], models: Iterable[str]) -> tuple[str,
     )
 
 
-def _tested(name: str, model: Any, bounds: Floats) -> Floats:
-    """Return the bounds of a model; those without one are fitted once."""
-    if name == REFERENCE:
-        return np.ones(1)
-    return bounds if bound_parameter(model) else np.full(1, np.nan)
-
-
 def _task(y: Any) -> str:
     named = getattr(getattr(y, "dtype", None), "names", None)  # of a structured array
     if named or (np.ndim(y) == 2 and np.shape(y)[1] == 2):
@@ -311,27 +315,39 @@ def _task(y: Any) -> str:
     return "classification"
 
 
-def _family(models: Mapping[str, Any], exposure: Any) -> Any:
-    """Return the family of the first model that has one; one with the log link for an exposure."""
+def _response(rows: PassedRows, task: str) -> Any:
+    """Return numbers, times and events, or classes as they came."""
+    if task == "regression":
+        return numeric_vector(rows.y, len(rows.y), "y")
+    if task == "survival":
+        inputs = read_inputs(rows.X, rows.sensitive_features, None, None)
+        return SurvivalTimes.times_and_events(rows.y, inputs)
+    return rows.y
+
+
+def _unconstrained(
+    task: str, models: Mapping[str, Any], exposure: Any, options: dict[str, Any]
+) -> LinearModel:
+    """Return the model without a bound.
+
+    It has the family of the first model that has one; one with the log link for an exposure.
+    """
+    if task == "survival":
+        return FairRidgeSurvival(1.0, **options)
+    if task == "classification":
+        return FairRidgeClassifier(1.0, **options)
     linear = [model for model in map(scored_model, models.values()) if model.kind == "linear"]
     parameters = [model.last.get_params(deep=False) for model in linear]
     families = [known["family"] for known in parameters if "family" in known]
-    if exposure is None:
-        return next(iter(families), "gaussian")
-    logged = [family for family in families if resolve_regression_family(family).link == "log"]
-    if not logged:
-        raise ValueError(
-            "exposure is for models with the log link, and none is compared; pass them as "
-            "models={'poisson': FairRidgeRegressor(family='poisson', definition='mean-parity')}."
-        )
-    return logged[0]
-
-
-def _unconstrained(task: str, family: Any, options: dict[str, Any]) -> LinearModel:
-    """Return the model without a bound."""
-    if task == "regression":
-        return FairRidgeRegressor(1.0, family=family, **options)
-    return (FairRidgeClassifier if task == "classification" else FairRidgeSurvival)(1.0, **options)
+    if exposure is not None:
+        families = [each for each in families if resolve_regression_family(each).link == "log"]
+        if not families:
+            raise ValueError(
+                "exposure is for models with the log link, and none is compared; pass them as "
+                "models={'poisson': FairRidgeRegressor(family='poisson', "
+                "definition='mean-parity')}."
+            )
+    return FairRidgeRegressor(1.0, family=next(iter(families), "gaussian"), **options)
 
 
 def _fitted(model: Any, rows: PassedRows, r: float) -> tuple[ScoredModel, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairridge._typing import Floats
 from fairridge.families import Family
-from fairridge.families.base import ClassFamily, with_class_weights
+from fairridge.families.base import ClassFamily
 from fairridge.metrics.batches import Batches, Sums
 from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.scored_rows import ScoredRows
@@ -37,13 +37,13 @@ def size(family: Family, response: Floats, weight: Floats) -> float:
 
 
 def accuracy(rows: ScoredRows) -> dict[str, float]:
-    """Measure predictions against responses: the loss, and scores by kind of response."""
-    # Weights of classes are for fits alone, as in scikit-learn: a row counts by its own weight
-    # here.
-    # Returned are `loss`, and `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`, `recall`
-    # and `auc`, or `concordance`; NaN for what is not defined.
-    family, response, weight = with_class_weights(rows.family, None), rows.response, rows.weight
-    found = accuracy_of_sums(family, accuracy_sums(family, rows))
+    """Measure predictions against responses: the loss, and scores by kind of response.
+
+    These are `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`, `recall` and `auc`, or
+    `concordance`; NaN for what is not defined.
+    """
+    family, response, weight = rows.family, rows.response, rows.weight
+    found = accuracy_of_sums(family, accuracy_sums(rows))
     if family.reads == "times":
         return found | {"concordance": concordance(response, rows.eta[:, 0], weight)}
     if family.reads == "numbers":
@@ -58,9 +58,9 @@ def accuracy(rows: ScoredRows) -> dict[str, float]:
     return found | {"auc": float(np.mean(areas))}
 
 
-def accuracy_sums(family: Family, rows: ScoredRows) -> Sums:
+def accuracy_sums(rows: ScoredRows) -> Sums:
     """Sum deviances, and squares of errors or classes; those of other rows add."""
-    y, weight, eta = rows.response, rows.weight, rows.eta
+    family, y, weight, eta = rows.family, rows.response, rows.weight, rows.eta
     contrasts = family.to_contrasts(eta.T).T
     sums: dict[str, Any] = {
         "deviance": float(family.deviance_terms(y, contrasts, weight, 0).deviance),
@@ -100,15 +100,14 @@ class _Logs:
 
 def accuracy_in(batches: Batches, family: Family) -> dict[str, float]:
     """Measure predictions in batches of rows, with D², but without what ranks rows."""
-    plain = with_class_weights(family, None)
-    sums = batches.sum(partial(_sums_and_null, plain))
-    found = accuracy_of_sums(plain, sums)
-    if plain.reads == "classes" or plain.least_squares:
+    sums = batches.sum(_sums_and_null)
+    found = accuracy_of_sums(family, sums)
+    if family.reads == "classes" or family.least_squares:
         return found
-    level = _null_level(plain, sums)
+    level = _null_level(family, sums)
     if level is None or not sums["response"].scatter[0, 0] > 0.0:
         return found
-    null = float(batches.sum(partial(_null_deviance, plain, level)))
+    null = float(batches.sum(partial(_null_deviance, level)))
     return found | {"d_squared": 1.0 - float(sums["deviance"]) / null} if null > 0.0 else found
 
 
@@ -121,19 +120,19 @@ def _null_level(family: Any, sums: Sums) -> float | None:
     return None if sums["offset"] else float(family.to_eta(mean))
 
 
-def _sums_and_null(family: Family, rows: ScoredRows) -> Sums:
+def _sums_and_null(rows: ScoredRows) -> Sums:
     """Sum a batch, and what tells the null model."""
-    logs = getattr(family, "log_sums", None)
+    logs = getattr(rows.family, "log_sums", None)
     known = None if logs is None else _Logs(logs(rows.response, rows.weight, rows.added))
     null = {"logs": known, "offset": int(rows.added is not None)}
-    return Sums(accuracy_sums(family, rows).parts | null)
+    return Sums(accuracy_sums(rows).parts | null)
 
 
-def _null_deviance(family: Family, level: float, rows: ScoredRows) -> float:
+def _null_deviance(level: float, rows: ScoredRows) -> float:
     """Return the deviance of the model of an intercept, which keeps the offset."""
     shift = np.zeros(len(rows.weight)) if rows.added is None else rows.added
     eta = (level + shift)[:, None]
-    return float(family.deviance_terms(rows.response, eta, rows.weight, 0).deviance)
+    return float(rows.family.deviance_terms(rows.response, eta, rows.weight, 0).deviance)
 
 
 def _digits(probability: Floats) -> Floats:

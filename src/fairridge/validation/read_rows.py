@@ -16,6 +16,7 @@ from fairridge.engines.blocks import dense
 from fairridge.estimators._responses import Inputs, Response, SurvivalTimes
 from fairridge.estimators._training import engine_of
 from fairridge.families import Cox
+from fairridge.families.base import with_class_weights
 from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.outcomes import counts
 from fairridge.metrics.scored_rows import ScoredRows
@@ -138,7 +139,8 @@ def written(engine: MemoryEngine, response: Response) -> ScoredRows:
     rows, n, C = engine.rows, engine.n_rows, list(response.controls)
     S = dense(rows.sensitive, n)
     return ScoredRows(
-        family=response.family,
+        # Weights of classes are for fits alone, as in scikit-learn: a row counts by its own here.
+        family=with_class_weights(response.family, None),
         scores=np.empty((n, 0)),
         response=engine.response,
         weight=engine.weights,
@@ -161,7 +163,7 @@ def scores_of(engine: MemoryEngine, basis: FairBasis, fits: Sequence[Fit]) -> li
 
 def losses_of(linear: Any, engine: MemoryEngine, rows: ScoredRows) -> Floats:
     """Return deviances of rows: of a model, without what S adds, and without predictors."""
-    family, form = rows.family, linear._description
+    family, form = linear.family_, linear._description
     center = form.training.center[: len(engine.names)]
     of_sensitive, of_controls = form.training.terms(np.atleast_2d(linear.alpha_))
     level = form.intercept + form.coefficients @ center

@@ -29,7 +29,6 @@ from fairridge.data.pipelines import (
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import bounded_measure, bounds_of
 from fairridge.families import Family
-from fairridge.families.base import modeled_class
 from fairridge.metrics.measure import Measure
 from fairridge.metrics.scored_rows import family_of_predictions
 from fairridge.search import worst_status
@@ -82,11 +81,6 @@ class ScoredModel:
     def classes(self) -> NDArray[Any] | None:
         """Labels by code: of two the modeled one is last; None of numbers and times."""
         return labels_by_code(self.given) if is_classifier(self.given) else None
-
-    @property
-    def positive(self) -> Any:
-        """The class that scores are of; None of several, and of numbers."""
-        return None if self.classes is None else modeled_class(self.classes)
 
     @cached_property
     def family(self) -> Family:

@@ -18,15 +18,11 @@ from fairridge.engines import in_memory
 from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits, with_chosen_penalty
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._outcome import isolated_levels
-from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics.intervals import UNDEFINED, Estimate
-from fairridge.reports.html.contents import Crossed, Refits, Sample
 from fairridge.search import Problem, Solution
 from fairridge.validation.one_fold import WholeModel
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.report.rows import Measured
 
 # Bounds in steps of about the largest value over this; fewer if there are many rows.
 POINTS, FEW_POINTS, MANY_ROWS = 40, 8, 20_000
@@ -35,30 +31,10 @@ SMALL_BOUNDS = (0.005, 0.01)
 
 
 @dataclass(frozen=True)
-class ReportSettings:
-    """What a user may say about a report; see `report`."""
-
-    title: str | None = None
-    response: str | None = None
-    cv: int | None = None
-    bootstrap: int | None = None
-    random_state: int = 0
-    threshold: float | None = None
-    top: float | int | None = None
-    positive: Any = None
-    favorable: Any = None
-    bins: int = 4
-    small: int = 30
-    source: str | None = None
-    date: str | None = None
-
-
-@dataclass(frozen=True)
 class Case:
     """A model, its data, and its solutions at all bounds; `fitted` is the chosen one."""
 
     model: Any
-    inputs: Inputs
     training: Training
     problem: Problem
     bounds: Floats
@@ -89,19 +65,6 @@ class Case:
         return WholeModel(rough, self.training, None if mapped else self.problem.warm_start())
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What was measured: in training, on held-out rows, by refits, and between groups."""
-
-    training: Measured
-    held_out: Measured | None
-    refits: Refits | None
-    samples: tuple[Sample, ...]
-    folds: int
-    intersections: tuple[Crossed, ...] = ()
-    learned: Estimate = UNDEFINED  # what a flexible learner of S explains of the chosen model
-
-
 def report_bounds(chosen: float, free: float, maximum: float, points: int) -> Floats:
     """Return 0, round steps until bounds stop binding, the chosen bound, and no bound."""
     # `free` is what the unconstrained model achieves, `maximum` bounds nothing, and `points` says
@@ -119,7 +82,6 @@ def read_case(model: Any, given: PassedRows) -> Case:
     """Read the data and solve for all bounds; what the fit warns of becomes a remark."""
     fresh = as_fitted(model)
     offset = model._shift(given.offset, given.exposure)
-    inputs = given.read(offset)
     if hasattr(model, "deviance_"):
         require_offsets(model._fitted.offsets, offset, type(model).__name__)
     with warnings.catch_warnings(record=True) as caught:
@@ -139,17 +101,8 @@ def read_case(model: Any, given: PassedRows) -> Case:
             warn_user(warning.message)
     remarks = [str(warning.message) for warning in caught]
     remarks += _isolated(problem, training) + _merged(training, fresh)
-    return Case(
-        fresh,
-        inputs,
-        training,
-        problem,
-        bounds,
-        solutions,
-        chosen,
-        tuple(dict.fromkeys(remarks)),
-        fitted,
-    )
+    remarks = list(dict.fromkeys(remarks))
+    return Case(fresh, training, problem, bounds, solutions, chosen, tuple(remarks), fitted)
 
 
 def _require_memory(training: Training) -> None:
@@ -184,7 +137,7 @@ def unblinded_case(case: Case) -> Case:
     with quiet_fits():
         problem = model._set_up(case.training)
         solutions = model._solve(problem, bounds)
-    return Case(model, case.inputs, case.training, problem, bounds, solutions, 0, ())
+    return Case(model, case.training, problem, bounds, solutions, 0, ())
 
 
 def _isolated(problem: Problem, training: Training) -> list[str]:

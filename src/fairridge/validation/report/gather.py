@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from fairridge.data import name_of
 from fairridge.engines import one_blas_thread
 from fairridge.estimators._outcome import isolated_levels
 from fairridge.families import Family
 from fairridge.metrics.batches import InMemory
 from fairridge.metrics.dependence_shares import WORDS
-from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.measure import measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html.contents import AttributeBound, Curve, ReportContents, Sample, Sighted
+from fairridge.reports.html.contents import AttributeBound, Curve, Refits, ReportContents, Sighted
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import written
-from fairridge.validation.report.case import (
-    MANY_ROWS,
-    Case,
-    Findings,
-    ReportSettings,
-    read_case,
-    unblinded_case,
+from fairridge.validation.report.accuracy import measures_of
+from fairridge.validation.report.case import MANY_ROWS, Case, read_case, unblinded_case
+from fairridge.validation.report.fits import (
+    Measured,
+    Step,
+    measure_folds,
+    measure_training,
+    refit,
 )
 from fairridge.validation.report.groups import (
-    Comparison,
-    audited,
+    ReportGroups,
+    compared_groups,
     crossed,
     decision_gaps,
     learned_dependence,
 )
 from fairridge.validation.report.record import case_record, of_stack, subject_of
-from fairridge.validation.report.rows import (
-    measure_folds,
-    measure_training,
-    measures_of,
-    refit,
-    rows_of,
-)
-from fairridge.validation.report.terms import (
-    attributions,
-    coefficient_terms,
-    inference_of,
-    proxies_of,
-    scoring_of,
-)
+from fairridge.validation.report.rows import ReportRows, ReportSettings
+from fairridge.validation.report.terms import coefficients_of, inference_of
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 Progress = Callable[[str, int, int], None]
@@ -64,65 +52,68 @@ REFIT_WORK, FEWEST_REFITS = 4e10, 25
 
 
 def gather(
-    model: ScoredModel, given: PassedRows, options: ReportSettings, progress: Progress | None
+    model: ScoredModel, given: PassedRows, options: ReportSettings, progress: Progress
 ) -> ReportContents:
     """Fit the path, hold rows out, refit, and compare groups."""
-    case = read_case(*model.training_rows(given))
-    training, fits = case.training, [solution.fit for solution in case.solutions]
-    attributes = sensitive_table(training.design, case.inputs.table, case.inputs.attributes)
-    read = written(rows_of(training), training.response)
-    rows = replace(read, offset=case.inputs.offset, attributes=attributes)
-    name = options.response or name_of(given.y)
-    groups = Comparison.of(rows, name, options)
-    findings = _measured(case, rows, groups, options, progress)
+    linear, inner = model.training_rows(given)
+    case = read_case(linear, inner)
     fitted = scored_model(case.fitted)
+    shown = ReportRows.of(fitted, inner, options)
+    groups = ReportGroups.of(shown, options)
+    folds, n_refits = _folds(case, options), _replicates(case, options.bootstrap)
+    step = _steps(progress, len(folds) + n_refits + len(case.bounds) * (2 if folds else 1))
+    measured = _measured(case, folds, partial(step, "held-out folds"))
+    refits = _refits(case, n_refits, options.random_state, partial(step, "refits"))
+    with _many_small_matrices():
+        compare = partial(_with_groups, groups, shown.rows, case.chosen, partial(step, "groups"))
+        measured = [compare(each) for each in measured]
+        chosen, free = (
+            replace(shown.rows, scores=measured[0].scores[k]) for k in (case.chosen, -1)
+        )
+        pairs, learned = crossed(groups, chosen, free), learned_dependence(groups, chosen)
+    more = case_record(case, len(folds), refits, options.random_state)
+    n_rows = {"Rows": case.training.n_rows}
+    subject = subject_of(fitted, shown, groups.rule, options, "Fairness audit", n_rows, more)
     assert fitted.measure is not None
-    blind = not fitted.reads_sensitive
-    terms, left_out = coefficient_terms(fits, training, rows.labels, blind=blind)
-    subject = subject_of(
-        fitted,
-        case.inputs,
-        rows,
-        groups.rule,
-        options,
-        name=name,
-        what="Fairness audit",
-        n_rows={"Rows": training.n_rows},
-        more=case_record(case, findings, options.random_state),
-    )
-    bounded = measured_on_rows(fitted.measure, rows.family)
+    bounded = measured_on_rows(fitted.measure, shown.rows.family)
     return ReportContents(
         subject=of_stack(model, given, subject),
-        unfairness=case.bounds,
-        chosen=case.chosen,
-        achieved=np.array([solution.achieved for solution in case.solutions]),
-        each=_each(fitted, case),
-        lambda_=np.array([fit.lambda_ for fit in fits]),
-        status=tuple(solution.choice.status for solution in case.solutions),
-        dependence=_curve(findings, "dependence", bounded.words, False),
         measure=fitted.measure,
-        yardstick=_yardstick(findings),
-        accuracy=_accuracy_curves(rows.family, findings),
-        folds=findings.folds,
-        refits=findings.refits,
-        terms=terms,
-        left_out=left_out,
-        attribution=attributions(fits, training),
-        proxies=proxies_of(fits[-1], training),
-        samples=findings.samples,
-        isolated=isolated_levels(case.problem, training.design),
-        flips=getattr(case.fitted, "sign_flips_", {}),
-        separating=tuple(case.solutions[case.chosen].separating),
-        sighted=_sighted(case, rows, groups, options),
-        scoring=scoring_of(case.fitted),
-        intersections=findings.intersections,
-        learned=findings.learned,
+        dependence=_curve(measured, "dependence", bounded.words, False),
+        yardstick=_yardstick(measured),
+        accuracy=_accuracy_curves(shown.rows.family, measured),
+        folds=len(folds),
+        refits=refits,
+        samples=tuple(sample for each in measured for sample in each.samples),
+        sighted=_sighted(case, folds, shown.rows, groups),
+        intersections=pairs,
+        learned=learned,
+        **_path_of(case, fitted),
+        **coefficients_of(case, shown.rows.labels),
         **inference_of(case),
     )
 
 
-def _each(fitted: ScoredModel, case: Case) -> tuple[AttributeBound, ...]:
+def _path_of(case: Case, fitted: ScoredModel) -> dict[str, Any]:
+    """Return what was found at every bound, as fields of `ReportContents`."""
+    chosen = case.solutions[case.chosen]
+    return {
+        "unfairness": case.bounds,
+        "chosen": case.chosen,
+        "achieved": np.array([solution.achieved for solution in case.solutions]),
+        "each": _each(case, fitted),
+        "lambda_": np.array([solution.fit.lambda_ for solution in case.solutions]),
+        "status": tuple(solution.choice.status for solution in case.solutions),
+        "isolated": isolated_levels(case.problem, case.training.design),
+        "flips": getattr(case.fitted, "sign_flips_", {}),
+        "separating": tuple(chosen.separating),
+    }
+
+
+def _each(case: Case, fitted: ScoredModel) -> tuple[AttributeBound, ...]:
     """Return what attributes with bounds of their own explain; nothing with one bound."""
+    if not case.solutions[0].each:
+        return ()
     found = []
     for measure, _ in fitted.bounds:
         shares = [s.each[measure.attributes[0]] for s in case.solutions if s.each]
@@ -130,62 +121,72 @@ def _each(fitted: ScoredModel, case: Case) -> tuple[AttributeBound, ...]:
             np.array([getattr(share, key) for share in shares]) for key in ("bound", "achieved")
         )
         found.append(AttributeBound(measure, bounds, achieved))
-    return tuple(found) if case.solutions[0].each else ()
+    return tuple(found)
 
 
 def _sighted(
-    case: Case, rows: ScoredRows, groups: Comparison, options: ReportSettings
+    case: Case, folds: list[Fold], rows: ScoredRows, groups: ReportGroups
 ) -> Sighted | None:
     """Return the model that uses S at the same bound, if this one is blind."""
     if not getattr(case.model, "blind", False):
         return None
-    without_refits = replace(options, bootstrap=0)
-    findings = _measured(unblinded_case(case), rows, groups, without_refits, None)
-    return Sighted(_yardstick(findings), _accuracy_curves(rows.family, findings))
+    measured = _measured(unblinded_case(case), folds)
+    with _many_small_matrices():
+        measured = [_with_groups(groups, rows, 0, _nothing, each) for each in measured]
+    return Sighted(_yardstick(measured), _accuracy_curves(rows.family, measured))
 
 
-def _measured(
-    case: Case,
-    rows: ScoredRows,
-    groups: Comparison,
-    options: ReportSettings,
-    progress: Progress | None,
-) -> Findings:
-    """Do the work that takes time."""
-    folds, n_refits = _folds(case, options), _replicates(case, options.bootstrap)
-    total = len(folds) + n_refits + len(case.bounds) * (2 if folds else 1)
+# ------------------------------------------------------------------------ work that takes time
+
+
+def _nothing() -> None:
+    """Tell nobody that a step is done."""
+
+
+def _steps(progress: Progress, total: int) -> Callable[[str], None]:
+    """Return what tells of every step of so many."""
     done = count(1)
+    return lambda stage: progress(stage, next(done), total)
 
-    def step(stage: str) -> None:
-        if progress is not None:
-            progress(stage, next(done), total)
 
-    whole, bounds = case.whole, case.training_bounds
+def _measured(case: Case, folds: list[Fold], step: Step = _nothing) -> list[Measured]:
+    """Measure all bounds on rows that are held out, if there are folds, and in training."""
+    whole = case.whole
     in_training = measure_training(whole, case.problem, case.solutions)
-    held_out = refits = None
-    if folds:
-        held_out = measure_folds(whole, bounds, folds, partial(step, "held-out folds"))
-    if n_refits:
-        rng, bound = np.random.default_rng(options.random_state), float(bounds[case.chosen])
-        refits = refit(whole, bound, n_refits, rng, partial(step, "refits"))
-    samples: tuple[Sample, ...] = ()
-    # Many small matrices. Models know their classes: that a bound leaves them no better than
-    # chance on held-out rows is shown, and nothing to warn of.
+    if not folds:
+        return [in_training]
+    return [measure_folds(whole, case.training_bounds, folds, step), in_training]
+
+
+def _refits(case: Case, n_refits: int, seed: int, step: Step) -> Refits | None:
+    """Refit the chosen model to resampled rows."""
+    if not n_refits:
+        return None
+    bound = float(case.training_bounds[case.chosen])
+    return refit(case.whole, bound, n_refits, np.random.default_rng(seed), step)
+
+
+@contextmanager
+def _many_small_matrices() -> Iterator[None]:
+    """Compare groups at many bounds.
+
+    Models know their classes: that a bound leaves them no better than chance on held-out rows is
+    shown, and nothing to warn of.
+    """
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for called, measured in (("held-out", held_out), ("training", in_training)):
-            if measured is not None:
-                models = [InMemory(replace(rows, scores=scores)) for scores in measured.scores]
-                done_one = partial(step, "groups")
-                found = audited(groups, models, rows, called, case.chosen, done_one)
-                if gaps := decision_gaps(found):
-                    measured.measures["decision_gap"] = np.array([gap.value for gap in gaps])
-                samples += found
-        scores = (in_training if held_out is None else held_out).scores
-        chosen, free = (replace(rows, scores=scores[k]) for k in (case.chosen, -1))
-        pairs = crossed(groups, chosen, free)
-        learned = learned_dependence(groups, chosen)
-    return Findings(in_training, held_out, refits, samples, len(folds), pairs, learned)
+        yield
+
+
+def _with_groups(
+    groups: ReportGroups, rows: ScoredRows, chosen: int, step: Step, measured: Measured
+) -> Measured:
+    """Compare groups at every bound, and add the gaps of decisions to what was measured."""
+    models = [InMemory(replace(rows, scores=scores)) for scores in measured.scores]
+    samples = compared_groups(groups, models, rows, measured.called, chosen, step)
+    gaps = np.array([gap.value for gap in decision_gaps(samples)])
+    measures = measured.measures | ({"decision_gap": gaps} if gaps.size else {})
+    return replace(measured, measures=measures, samples=samples)
 
 
 def _folds(case: Case, options: ReportSettings) -> list[Fold]:
@@ -214,25 +215,27 @@ def _replicates(case: Case, wanted: int | None) -> int:
     return done if done >= FEWEST_REFITS else 0
 
 
-def _curve(findings: Findings, key: str, name: str, larger: bool) -> Curve:
+# ------------------------------------------------------------------------ curves
+
+
+def _curve(measured: list[Measured], key: str, name: str, larger: bool) -> Curve:
     """Return a measure in training and held out."""
-    training, held_out = findings.training.measures[key], findings.held_out
-    means, errors = ({}, {}) if held_out is None else (held_out.measures, held_out.errors)
-    return Curve(key, name, training, means.get(key), errors.get(key), larger)
+    training = measured[-1].measures[key]
+    if len(measured) == 1:
+        return Curve(key, name, training, larger_is_better=larger)
+    held_out = measured[0]
+    return Curve(key, name, training, held_out.measures.get(key), held_out.errors.get(key), larger)
 
 
-def _yardstick(findings: Findings) -> dict[str, Curve]:
+def _yardstick(measured: list[Measured]) -> dict[str, Curve]:
     """Return the numbers that every model is described by, without errors."""
-    known = findings.training.measures
     return {
-        key: replace(_curve(findings, key, name, False), error=None)
+        key: replace(_curve(measured, key, name, False), error=None)
         for key, name in WORDS.items()
-        if key in known
+        if key in measured[-1].measures
     }
 
 
-def _accuracy_curves(family: Family, findings: Findings) -> tuple[Curve, ...]:
-    known = findings.training.measures
-    return tuple(
-        _curve(findings, *measure) for measure in measures_of(family) if measure[0] in known
-    )
+def _accuracy_curves(family: Family, measured: list[Measured]) -> tuple[Curve, ...]:
+    known = measured[-1].measures
+    return tuple(_curve(measured, *of) for of in measures_of(family) if of[0] in known)

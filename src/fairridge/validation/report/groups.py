@@ -12,8 +12,6 @@ import numpy as np
 
 from fairridge._typing import Booleans, Integers
 from fairridge.arguments import check_finite
-from fairridge.metrics.audit import check_options
-from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.batches import Batches, InMemory
 from fairridge.metrics.comparison import (
     Asked,
@@ -31,8 +29,8 @@ from fairridge.metrics.outcomes import Decided, Outcomes, nonnegative
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.selection import check_top, select
 from fairridge.reports.html.contents import Crossed, Decisions, Sample
-from fairridge.validation.report.case import ReportSettings
-from fairridge.validation.report.rows import Step
+from fairridge.validation.report.fits import Step
+from fairridge.validation.report.rows import ReportRows, ReportSettings
 
 # Pairs of attributes whose groups are crossed.
 MAX_CROSSED_PAIRS = 6
@@ -59,7 +57,7 @@ class DecisionRule:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ReportGroups:
     """How a report compares groups of its rows; it travels."""
 
     columns: AuditedColumns  # how S is written out and grouped
@@ -68,28 +66,16 @@ class Comparison:
     known: AuditedRows | None = None  # S of rows in memory, written out, and its groups
 
     @classmethod
-    def of(cls, rows: ScoredRows, response: str, options: ReportSettings) -> Comparison:
+    def of(cls, shown: ReportRows, options: ReportSettings) -> ReportGroups:
         """Find the groups of rows, and choose who counts as selected if the user did not say."""
-        check_options(CONFIDENCE, options.bins, options.small)
-        assert rows.attributes is not None
-        columns = AuditedColumns.of_rows(rows, options.bins)
-        rule, known = decision_rule(rows, response, options), columns.rows(rows.attributes)
+        assert shown.rows.attributes is not None
+        rule, columns = decision_rule(shown.rows, options), shown.columns
+        known = columns.rows(shown.rows.attributes) if shown.inputs is not None else None
         return cls(columns, rule, int(options.small), known)
-
-    @property
-    def partitions(self) -> tuple[Grouping, ...]:
-        """The groups of rows in memory, by attribute."""
-        assert self.known is not None
-        return self.known.partitions
 
     def asked(self, decided: Decided, *, brief: bool = False) -> Asked:
         """Say what is compared; in full at one bound only."""
         return Asked(self.columns, decided, CONFIDENCE, self.small, brief=brief)
-
-    def audit(self, batches: Batches, example: ScoredRows, k: int, *, brief: bool) -> Audit:
-        """Compare groups of batches by an outcome; an `example` of the rows says what they have."""
-        asked = self.asked(self.outcomes(example, k), brief=brief)
-        return compare(batches.map(partial(self.compared, k=k)), asked)
 
     def compared(self, rows: ScoredRows, k: int) -> ComparedRows:
         """Return rows to compare, also among people with equal controls if the model has any."""
@@ -124,9 +110,9 @@ class Comparison:
         )
 
 
-def decision_rule(rows: ScoredRows, response: str, options: ReportSettings) -> DecisionRule:
+def decision_rule(rows: ScoredRows, options: ReportSettings) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
-    labels = rows.labels
+    labels, response = rows.labels, options.response
     threshold = check_finite("threshold", options.threshold)
     top = check_top(options.top, threshold)
     positive, favorable = options.positive, options.favorable
@@ -179,25 +165,33 @@ def _of_several(
     return DecisionRule((labels.index(str(positive)),), None, words, wanted)
 
 
-def audited(
-    case: Comparison,
+def compared_groups(
+    groups: ReportGroups,
     models: Sequence[Batches],
-    example: ScoredRows,
+    row: ScoredRows,
     called: str,
     chosen: int = 0,
     step: Step = lambda: None,
 ) -> tuple[Sample, ...]:
-    """Compare groups at every bound, once for each outcome; in full at the chosen one."""
-    # The same rows, of which there is an `example`, are scored by every model; they are `called`
-    # "held-out", "training", "new" or "these", and `step` is called after every model.
-    outcomes, labels, audits = case.rule.outcomes, example.labels, []
+    """Compare groups at every bound, once for each outcome; in full at the chosen one.
+
+    The same rows, of which there is a `row`, are scored by every model; they are `called`
+    "held-out", "training", "new" or "these", and `step` is called after every model.
+    """
+    outcomes, labels, audits = groups.rule.outcomes, row.labels, []
     for position, batches in enumerate(models):
-        rows = batches.rows if isinstance(batches, InMemory) else example
+        known = batches.rows if isinstance(batches, InMemory) else row
         brief = position != chosen
-        audits.append([case.audit(batches, rows, k, brief=brief) for k in outcomes])
+        audits.append([
+            compare(
+                batches.map(partial(groups.compared, k=k)),
+                groups.asked(groups.outcomes(known, k), brief=brief),
+            )
+            for k in outcomes
+        ])  # fmt: skip
         step()
     return tuple(
-        Sample(called, labels[k] if len(labels) > 2 else "", each, _changes(case, models, k))
+        Sample(called, labels[k] if len(labels) > 2 else "", each, _changes(groups, models, k))
         for k, each in zip(outcomes, zip(*audits, strict=True), strict=True)
     )
 
@@ -210,49 +204,47 @@ def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:
     return largest if any(gap.value == gap.value for gap in largest) else []
 
 
-def crossed(case: Comparison, chosen: ScoredRows, free: ScoredRows) -> tuple[Crossed, ...]:
-    """Compare groups of two attributes at a time, for the first outcome."""
-    # The rows are scored by the model at the chosen bound, and by the one without a bound.
-    models = [case.outcomes(rows, case.rule.outcomes[0]) for rows in (chosen, free)]
-    pairs = islice(combinations(case.partitions, 2), MAX_CROSSED_PAIRS)
+def crossed(groups: ReportGroups, chosen: ScoredRows, free: ScoredRows) -> tuple[Crossed, ...]:
+    """Compare groups of two attributes at a time, for the first outcome.
+
+    The rows are scored by the model at the chosen bound, and by the one without a bound.
+    """
+    assert groups.known is not None
+    models = [groups.outcomes(rows, groups.rule.outcomes[0]) for rows in (chosen, free)]
+    pairs = islice(combinations(groups.known.partitions, 2), MAX_CROSSED_PAIRS)
     return tuple(
-        Crossed(*(compare_crossed(part, model, case.asked(model)) for model in models))
+        Crossed(*(compare_crossed(part, model, groups.asked(model)) for model in models))
         for part in map(crossing, pairs)
     )
 
 
-def learned_dependence(case: Comparison, rows: ScoredRows) -> Estimate:
+def learned_dependence(groups: ReportGroups, rows: ScoredRows) -> Estimate:
     """Return how much of the scores of the first outcome a flexible learner of S explains."""
-    assert case.known is not None
-    scores = rows.shown[:, case.rule.outcomes[0]]
-    return learned_share(scores, case.known.columns, rows.mean_weight, CONFIDENCE)
+    assert groups.known is not None
+    scores = rows.shown[:, groups.rule.outcomes[0]]
+    return learned_share(scores, groups.known.columns, rows.mean_weight, CONFIDENCE)
 
 
-def _changes(case: Comparison, models: Sequence[Batches], k: int) -> Decisions | None:
-    """Count, by group, who is selected only here and who only without a bound, the last model."""
-    # None if nothing decides; one model alone has no other whose decisions could differ.
-    if len(models) == 1 or not case.rule.words:
+def _changes(groups: ReportGroups, models: Sequence[Batches], k: int) -> Decisions | None:
+    """Count, by group, who is selected only here and who only without a bound, the last model.
+
+    None if nothing decides; one model alone has no other whose decisions could differ.
+    """
+    if len(models) == 1 or not groups.rule.words:
         return None
+    assert groups.known is not None
     rows = [batches.rows for batches in models if isinstance(batches, InMemory)]
-    selected = np.array([case.selected(each, k) for each in rows])
+    selected = np.array([groups.selected(each, k) for each in rows])
     gained, lost = selected & ~selected[-1], ~selected & selected[-1]
-
-    def by_group(changed: Booleans) -> Integers:
-        return np.array(
-            [
-                [
-                    n
-                    for p in case.partitions
-                    for n in np.bincount(p.codes[rows], minlength=len(p.labels))
-                ]
-                for rows in changed
-            ]
-        )
-
-    return Decisions(
-        selected.sum(axis=1),
-        by_group(gained),
-        by_group(lost),
-        gained.sum(axis=1),
-        lost.sum(axis=1),
+    parts = groups.known.partitions
+    by_gained, by_lost = (
+        np.array([_by_group(parts, rows) for rows in changed]) for changed in (gained, lost)
     )
+    selected, all_gained, all_lost = (rows.sum(axis=1) for rows in (selected, gained, lost))
+    return Decisions(selected, by_gained, by_lost, all_gained, all_lost)
+
+
+def _by_group(parts: Sequence[Grouping], rows: Booleans) -> Integers:
+    """Count rows by group, all partitions one after the other."""
+    counts = [np.bincount(part.codes[rows], minlength=len(part.labels)) for part in parts]
+    return np.concatenate(counts)

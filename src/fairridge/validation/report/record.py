@@ -19,15 +19,17 @@ from fairridge.data import Levels, MappedEncoding, Table, as_table
 from fairridge.estimators._model import bound_text
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html.contents import Subject
-from fairridge.sources import RowSource
+from fairridge.reports.html.contents import Refits, Subject
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.report.case import Case, Findings, ReportSettings
+from fairridge.validation.report.case import Case
 from fairridge.validation.report.groups import DecisionRule
+from fairridge.validation.report.rows import ReportRows, ReportSettings
 from fairridge.validation.scored_model import ScoredModel
 
 
-def case_record(case: Case, findings: Findings, seed: int) -> dict[str, str | None]:
+def case_record(
+    case: Case, n_folds: int, refits: Refits | None, seed: int
+) -> dict[str, str | None]:
     """Say for the record how a model was fitted to the rows, and how the report was made."""
     solution, mapped = case.solutions[case.chosen], case.training.design.sensitive
     return {
@@ -35,8 +37,8 @@ def case_record(case: Case, findings: Findings, seed: int) -> dict[str, str | No
         "Penalty λ(r)": f"{solution.fit.lambda_:.6g}",
         "Search": solution.choice.status,
         "Deviance explained, D²": f"{case.fitted.explained_deviance_:.4g}",
-        "Held-out rows": f"{findings.folds} folds, seed {seed}" if findings.folds else "none",
-        "Refits": f"{findings.refits.count}, seed {seed}" if findings.refits else "none",
+        "Held-out rows": f"{n_folds} folds, seed {seed}" if n_folds else "none",
+        "Refits": f"{refits.count}, seed {seed}" if refits else "none",
         "Variance of S dropped by its map": (
             f"{mapped.dropped:.4g}" if isinstance(mapped, MappedEncoding) else None
         ),
@@ -46,22 +48,22 @@ def case_record(case: Case, findings: Findings, seed: int) -> dict[str, str | No
 
 def subject_of(
     model: ScoredModel,
-    inputs: Inputs,
-    rows: ScoredRows,
+    shown: ReportRows,
     rule: DecisionRule,
     options: ReportSettings,
-    *,
-    name: str,
     what: str,
     n_rows: dict[str, int],
     more: dict[str, str | None] | None = None,
 ) -> Subject:
-    """Describe a fitted model and its rows."""
-    # Of the numbers of rows for the record, the first is that of the rows shown.
-    assert rows.attributes is not None
-    name, labels, family = name or "the response", rows.labels, model.family
-    sensitive = rows.attributes.labels
-    record = _record(model, inputs, rows, options, n_rows) | (more or {})
+    """Describe a fitted model and its rows.
+
+    `rule` says who counts as selected, and `what` which kind of page it is. Of the numbers of
+    rows for the record the first is that of the rows shown; of `more` for it None says nothing.
+    """
+    assert shown.rows.attributes is not None
+    name, labels, family = options.response or "the response", shown.rows.labels, model.family
+    sensitive = shown.rows.attributes.labels
+    record = _record(model, shown, options, n_rows) | (more or {})
     settings = (model.linear._fitted.settings if model.fair else model.given).get_params(False)
     return Subject(
         title=options.title or f"{what} of a model for {name}",
@@ -74,19 +76,19 @@ def subject_of(
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
         n_rows=next(iter(n_rows.values())),
         sensitive=sensitive,
-        predictors=_predictors(model, inputs.table, sensitive),
+        predictors=_predictors(model, shown.inputs, sensitive),
         needs_sensitive=model.reads_sensitive,
         rule=rule.words,
         favorable="" if rule.favorable is None else str(rule.favorable),
         record=tuple((label, value) for label, value in record.items() if value is not None),
-        settings=tuple((key, shown(value)) for key, value in sorted(settings.items())),
+        settings=tuple((key, written(value)) for key, value in sorted(settings.items())),
         versions=versions(),
     )
 
 
-def of_stack(model: ScoredModel, given: PassedRows | RowSource, subject: Subject) -> Subject:
+def of_stack(model: ScoredModel, given: PassedRows, subject: Subject) -> Subject:
     """Say what a stacked model reads, and what its layer makes of it; other models stay."""
-    if model.kind != "stacked" or isinstance(given, RowSource):
+    if model.kind != "stacked":
         return subject
     table = as_table(model.after_steps(given).X)
     names = table.labels
@@ -112,34 +114,32 @@ def _title(model: ScoredModel) -> str:
     return f"Pipeline of {len(model.given.steps)} steps, with {model.name}"
 
 
-def _predictors(model: ScoredModel, table: Table, sensitive: tuple[str, ...]) -> tuple[str, ...]:
+def _predictors(
+    model: ScoredModel, inputs: Inputs | None, sensitive: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the names of the columns of X that are not sensitive."""
-    names = table.labels
+    names = () if inputs is None else inputs.table.labels
     if not model.fair:
         return tuple(name for name in names if name not in sensitive)
     design = model.linear._fitted.design
-    known = design.names or tuple(map(table.label, range(design.n_columns)))
+    known = design.names or names
     return tuple(known[k] for k in design.positions_predictors)
 
 
 def _record(
-    model: ScoredModel,
-    inputs: Inputs,
-    rows: ScoredRows,
-    options: ReportSettings,
-    n_rows: dict[str, int],
+    model: ScoredModel, shown: ReportRows, options: ReportSettings, n_rows: dict[str, int]
 ) -> dict[str, str | None]:
     """Describe the rows, and the file of the model; None says nothing."""
-    count, vectors = next(iter(n_rows.values())), (rows.response, inputs.weight, inputs.offset)
-    fingerprint = "none: the rows are not in memory"
-    if len(rows.weight) == count:
+    fingerprint, inputs = "none: the rows are not in memory", shown.inputs
+    if inputs is not None:
+        vectors = shown.rows.response, inputs.weight, inputs.offset
         fingerprint = _fingerprint((inputs.table, inputs.attributes), vectors)
     return {
         "Source": options.source,
         "Date": options.date,
         **{label: f"{count:,}" for label, count in n_rows.items()},
-        "Weights": "given" if inputs.weight is not None else "none",
-        **_offset(rows),
+        "Weights": "given" if shown.weighted else "none",
+        **_offset(shown.rows),
         f"Fingerprint of the {next(iter(n_rows)).lower()} (SHA-256)": fingerprint,
         # So that a report finds its model.
         "Fingerprint in the model file": getattr(model.linear, "fingerprint_", None),
@@ -174,7 +174,7 @@ def versions() -> tuple[tuple[str, str], ...]:
     )
 
 
-def shown(value: Any) -> str:
+def written(value: Any) -> str:
     """Write a parameter the same way every time: without addresses in memory."""
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)

@@ -1,187 +1,183 @@
-"""The rows of an audit report: linear predictors at every bound, in training and held out."""
+"""The rows of a report: all of them in memory, or batches of a source, as a model scores them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from operator import itemgetter
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 
-from fairridge._typing import Floats
-from fairridge.data import Rows
-from fairridge.engines import MemoryEngine, in_memory
-from fairridge.estimators._choosing import quiet_fits
-from fairridge.estimators._means import explained_deviance
-from fairridge.estimators._training import Training, engine_of
-from fairridge.families import Family
-from fairridge.families.cox_sweep import BaselineHazard
-from fairridge.metrics.brier import integrated_brier_score
-from fairridge.metrics.intervals import CONFIDENCE
-from fairridge.metrics.measure import dependence_of
+from fairridge.estimators._responses import Inputs
+from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed, Sums
+from fairridge.metrics.comparison import AuditedColumns
+from fairridge.metrics.groups import attribute_values, attributes_of
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html.contents import Refits
-from fairridge.search import Problem, Solution
-from fairridge.validation import evaluate
-from fairridge.validation.evaluate import mean_and_error
-from fairridge.validation.folds import Fold
-from fairridge.validation.one_fold import WholeModel, achieved, require_response, scored_fits
-
-# Called as one more step of the work is done.
-Step = Callable[[], None]
-
-# Measures of accuracy, the most informative one first, by what the family reads.
-MEASURES: dict[str, tuple[tuple[str, str, bool], ...]] = {
-    "numbers": (("d_squared", "D²", True),),
-    "classes": (("auc", "AUC", True), ("accuracy", "Accuracy", True)),
-    "several classes": (
-        ("accuracy", "Accuracy", True),
-        ("auc", "AUC (one against the rest)", True),
-    ),
-    "times": (
-        ("concordance", "Concordance", True),
-        ("brier", "Integrated Brier score", False),
-    ),
-}
-R_SQUARED = ("r_squared", "R²", True)
-RMSE = ("rmse", "RMSE", False)
-LOSS = ("loss", "Mean deviance", False)
-
-# Percentiles between which an interval of refits lies.
-INTERVAL = (50.0 * (1.0 - CONFIDENCE), 50.0 * (1.0 + CONFIDENCE))
+from fairridge.sources import RowSource
+from fairridge.sources.batch import Batch
+from fairridge.sources.encoder import kept_rows
+from fairridge.sources.responses import labels_of, numbers_of
+from fairridge.sources.roles import Roles
+from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.read_rows import read_rows
+from fairridge.validation.scored_model import ScoredModel
 
 
 @dataclass(frozen=True)
-class Measured:
-    """All bounds on the same rows."""
+class ReportSettings:
+    """What a user may say about a report; see `report`."""
 
-    scores: Floats  # linear predictors, without any offset, of shape (m, n, K)
-    # Scores, shares, and `dependence`: how far scores depend on S, which the model bounds. On
-    # held-out rows means over folds, as in `cross_validate`. Of shape (m,).
-    measures: dict[str, Floats]
-    errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
-
-
-def measure_training(whole: WholeModel, problem: Problem, solutions: list[Solution]) -> Measured:
-    """Measure every solution on the rows it was fitted to."""
-    return Measured(*_measured(whole, problem, solutions, rows_of(whole.training)), {})
-
-
-def measure_folds(whole: WholeModel, bounds: Floats, folds: list[Fold], step: Step) -> Measured:
-    """Measure models on rows that they were not fitted to, every row once."""
-    training, measured = whole.training, []
-    for fold in folds:
-        with quiet_fits():
-            solved = whole.solved(fold, bounds)
-        there = solved.problem, solved.solutions, solved.test
-        measured.append(_measured(whole, *there, adjusted=True))
-        step()
-    scores = np.empty((len(bounds), training.n_rows, measured[0][0].shape[2]))
-    for (_, test_rows), (of_fold, _) in zip(folds, measured, strict=True):
-        scores[:, test_rows] = of_fold
-    means, errors = {}, {}
-    for name in measured[0][1]:
-        values = np.array([each[name] for _, each in measured])
-        means[name], errors[name] = mean_and_error(values)
-    return Measured(scores, means, errors)
+    title: str | None = None
+    response: str = ""  # name of the response; "" if it has none
+    cv: int | None = None
+    bootstrap: int | None = None
+    random_state: int = 0
+    threshold: float | None = None
+    top: float | int | None = None
+    positive: Any = None
+    favorable: Any = None
+    bins: int = 4
+    small: int = 30
+    source: str | None = None
+    date: str | None = None
 
 
-def _measured(
-    whole: WholeModel,
-    problem: Problem,
-    solutions: list[Solution],
-    engine: MemoryEngine,
-    *,
-    adjusted: bool = False,
-) -> tuple[Floats, dict[str, Floats]]:
-    """Return the scores of rows at every bound, and what is measured of them."""
-    definition, measures = whole.model._traits.definition, []
-    scored = scored_fits(engine, whole.training, problem, solutions)
-    for solution, rows in zip(solutions, scored, strict=True):
-        bounded = achieved(definition, solution.fit, engine, rows, adjusted=adjusted)
-        shares = dependence_of(rows, adjusted=adjusted)
-        accuracy = accuracy_of(rows, _baseline(solution))
-        measures.append({"dependence": bounded} | shares | accuracy)
-    return np.array([rows.scores for rows in scored]), {
-        name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]
+# Rows as they were read, and as they were scored.
+Read = tuple[Inputs, ScoredRows]
+
+
+@dataclass(frozen=True)
+class ReportRows:
+    """Rows as they were read and scored, and what all of them decide."""
+
+    batches: Batches  # of `Read`
+    inputs: Inputs | None  # as they came; None if they are not in memory
+    rows: ScoredRows  # all rows in memory, or one of them
+    n_rows: int
+    weighted: bool
+    columns: AuditedColumns
+
+    @classmethod
+    def of(cls, model: ScoredModel, given: PassedRows, options: ReportSettings) -> ReportRows:
+        """Read and score the rows of a fitted model, be it those of its fit or others."""
+        if isinstance(given.X, RowSource):
+            return cls._of_source(model, given.X, options)
+        read = inputs, rows = read_rows(model, model.inner_rows(given))
+        n_rows, weighted = inputs.table.shape[0], inputs.weight is not None
+        columns = AuditedColumns.of_rows(rows, options.bins)
+        return cls(InMemory(read), inputs, rows, n_rows, weighted, columns)
+
+    @classmethod
+    def _of_source(
+        cls, model: ScoredModel, source: RowSource, options: ReportSettings
+    ) -> ReportRows:
+        """Look at all rows of a source once, batch by batch."""
+        if options.top is not None:
+            raise TypeError("top needs the rows in memory: pass a frame or an array.")
+        _require_batches(model, source)
+        reader = ModelReader(model, source.roles)
+        width = len(model.linear._fitted.design.encoded_names)
+        batches = Streamed(source, reader.columns, reader).in_pieces(width)
+        seen = batches.sum(partial(_first_look, source.roles))
+        columns = AuditedColumns(attributes_of(seen["attributes"], options.bins))
+        weighted = source.roles.weight is not None
+        return cls(batches, None, seen["row"].value, seen["rows"], weighted, columns)
+
+    @property
+    def scored(self) -> Batches:
+        """The scored rows alone."""
+        return self.batches.map(itemgetter(1))
+
+
+def _require_batches(model: ScoredModel, source: RowSource) -> None:
+    """Raise unless the model scores batches of rows, and these have what it needs."""
+    if model.kind != "linear" or model.steps is not None:
+        raise TypeError(
+            "a report on rows that are not in memory takes a linear model of fairridge; use "
+            "audit(source, predictions), or pass a frame or an array."
+        )
+    if model.family.reads == "times":
+        raise ValueError(
+            "a report on times needs the rows in memory: pass a frame or an array, or use "
+            "audit(source, predictions)."
+        )
+    source.roles.require_training()
+
+
+@dataclass(frozen=True)
+class ModelReader:
+    """Reads a batch as a fitted model does, and scores it; it travels."""
+
+    model: ScoredModel
+    roles: Roles
+
+    @property
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Columns of X, and of S if these came separately at fit."""
+        design = self.model.linear._fitted.design
+        if design.names is None or (design.separate and design.sensitive_names is None):
+            raise ValueError(
+                f"this {self.model.name} was fitted to an array without column names; fit it to a "
+                "frame, or to rows with names, to report on named columns."
+            )
+        return design.names, design.sensitive_names if design.separate else ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns it reads."""
+        X, S = self._names
+        roles = self.roles
+        for name in (*X, *S):
+            if name not in roles.columns:
+                raise ValueError(
+                    f"these rows lack column {name!r}, which was there at fit; they have "
+                    f"{', '.join(roles.columns)}."
+                )
+        return (*X, *S, *roles.response, *roles.extras)
+
+    def __call__(self, batch: Batch) -> Read | None:
+        """Read the rows of positive weight; None if there are none."""
+        frame: nw.DataFrame[Any] = nw.from_native(batch.frame, eager_only=True)
+        roles, (X, S) = self.roles, self._names
+        keep, weight = kept_rows(frame, roles.weight)
+        if not len(np.arange(frame.shape[0])[keep]):
+            return None
+        if not isinstance(keep, slice):
+            frame = frame[keep.tolist(), :]
+        (response,) = roles.response
+        read = numbers_of if self.model.classes is None else labels_of
+        given = PassedRows(
+            frame.select(X).to_native(),
+            read(frame, response),
+            frame.select(S).to_native() if S else None,
+            weight,
+            None if roles.offset is None else numbers_of(frame, roles.offset),
+            None if roles.exposure is None else numbers_of(frame, roles.exposure),
+        )
+        return read_rows(self.model, given, batch=True)
+
+
+def _first_look(roles: Roles, read: Read) -> Sums:
+    """Look at a batch for what all rows decide before they are summed."""
+    _, rows = read
+    assert rows.attributes is not None
+    return Sums({
+        "attributes": attribute_values(rows.attributes, rows.mean_weight, roles.kinds),
+        "rows": len(rows.weight),
+        "row": Alike(_head(rows)),
+    })  # fmt: skip
+
+
+def _head(rows: ScoredRows) -> ScoredRows:
+    """Return the first row."""
+    n = len(rows.weight)
+    known = {field.name: getattr(rows, field.name) for field in fields(rows)}
+    kept: dict[str, Any] = {
+        name: values[:1]
+        for name, values in known.items()
+        if name != "classes" and isinstance(values, np.ndarray) and len(values) == n
     }
-
-
-def accuracy_of(
-    rows: ScoredRows, baseline: tuple[Floats, Floats] | None = None
-) -> dict[str, float]:
-    """Return loss and scores, D² of counts and amounts, and the Brier score of times."""
-    # `baseline` are event times and log H₀ there, of a model of times.
-    family, response, weight = rows.family, rows.response, rows.weight
-    found = evaluate.accuracy(rows)
-    if family.reads == "times" and baseline is not None:
-        time, event = response.T
-        brier = integrated_brier_score(time, event, rows.eta[:, 0], weight, baseline)
-        return found | {"brier": brier}
-    if family.reads != "numbers" or family.least_squares:
-        return found
-    explained = explained_deviance(family, response, rows.eta, weight, rows.added)
-    return found | {"d_squared": explained}
-
-
-def measures_of(family: Family) -> tuple[tuple[str, str, bool], ...]:
-    """Return key, name and whether more is better of the measures of accuracy of a family."""
-    if family.least_squares:
-        return R_SQUARED, RMSE
-    kind = "several classes" if family.n_predictors > 1 else family.reads
-    return (*MEASURES[kind], LOSS)
-
-
-def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
-    """Return event times and log H₀ there, of a model of times."""
-    family = solution.fit.family
-    if family.reads != "times":
-        return None
-    times, log_hazard = solution.fit.sum_over_rows(
-        BaselineHazard(family), sensitive=True, predictors=True, center=True
-    )
-    return times, log_hazard
-
-
-def refit(
-    whole: WholeModel, bound: float, count: int, rng: np.random.Generator, step: Step
-) -> Refits:
-    """Refit to resampled rows, and measure each refit on all rows (bootstrap)."""
-    # The rows stand for the population: how unfair the refits are there shows how unfair a model
-    # with this bound may be in the population that the rows were sampled from. Resampling n rows
-    # with replacement is weighting them by multinomial counts.
-    training, values = whole.training, []
-    engine, definition = rows_of(training), whole.model._traits.definition
-    for _ in range(count):
-        sample = engine_of(_resampled(engine.rows, rng), training.response.family)
-        if _can_be_fitted(training, sample):
-            with quiet_fits():
-                problem = whole.problem(sample)
-                solutions = whole.model._solve(problem, np.array([bound]))
-            (rows,) = scored_fits(engine, training, problem, solutions)
-            values.append(achieved(definition, solutions[0].fit, engine, rows, adjusted=False))
-        step()
-    low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
-    return Refits(float(low), float(high), len(values))
-
-
-def _can_be_fitted(training: Training, sample: MemoryEngine) -> bool:
-    """Whether a sample has every class, events, or counts and amounts other than 0."""
-    try:
-        require_response(training, sample)
-    except ValueError:
-        return False
-    return True
-
-
-def _resampled(rows: Rows, rng: np.random.Generator) -> Rows:
-    """Draw as many rows as there are, with replacement; their weights are counts."""
-    counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
-    drawn = np.flatnonzero(counts)
-    weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
-    return replace(rows.take(drawn), weight=weight.astype(np.float64))
-
-
-def rows_of(training: Training) -> MemoryEngine:
-    """Return the rows of training data."""
-    assert in_memory(training.engine)
-    return training.engine
+    assert rows.attributes is not None
+    return replace(rows, attributes=rows.attributes.take(np.array([0])), **kept)

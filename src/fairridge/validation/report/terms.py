@@ -32,6 +32,20 @@ NO_POPULATION = (
 )
 
 
+def coefficients_of(case: Case, labels: tuple[str, ...]) -> dict[str, Any]:
+    """Return what the coefficients say, as fields of `ReportContents`."""
+    fits, training = [solution.fit for solution in case.solutions], case.training
+    blind = getattr(case.model, "blind", False)
+    terms, left_out = coefficient_terms(fits, training, labels, blind=blind)
+    return {
+        "terms": terms,
+        "left_out": left_out,
+        "attribution": attributions(fits, training),
+        "proxies": proxies_of(fits[-1], training),
+        "scoring": scoring_of(case.fitted),
+    }
+
+
 def coefficient_terms(
     fits: Sequence[Fit], training: Training, labels: tuple[str, ...], *, blind: bool = False
 ) -> tuple[tuple[Term, ...], int]:
@@ -39,33 +53,34 @@ def coefficient_terms(
     # Sensitive attributes come first, in their order, and then predictors by size; a model that
     # does not use S has predictors as they are, and nothing else.
     basis, design = fits[0].basis, training.design
-    alpha = np.array([np.atleast_2d(fit.alpha) for fit in fits])
-    beta = np.array([np.atleast_2d(fit.beta) for fit in fits])
-    several = alpha.shape[1] > 1
-
-    def terms_of(
-        values: Floats, deviation: Floats, names: Sequence[str], is_alpha: bool
-    ) -> list[Term]:
-        return [
-            Term(
-                name,
-                labels[k] if several else "",
-                is_alpha,
-                path,
-                path * deviation[j],
-            )
-            for k in range(values.shape[1])
-            for j, (name, path) in enumerate(zip(names, values[:, k].T, strict=True))
-        ]
-
     of_S, of_U = (
         np.sqrt(part.squares() / basis.weight) for part in (basis.sensitive, basis.predictors)
     )
     of_X = basis.predictor_deviations if blind else of_U
-    terms = terms_of(beta, of_X, design.predictors.names, False)
+    outcomes = labels if len(np.atleast_2d(fits[0].beta)) > 1 else ("",)
+    betas = np.array([np.atleast_2d(fit.beta) for fit in fits])
+    terms = _terms(betas, of_X, design.predictors.names, outcomes, sensitive=False)
     terms.sort(key=lambda term: -float(np.abs(term.standardized).max()))
-    terms = ([] if blind else terms_of(alpha, of_S, design.sensitive.names, True)) + terms
+    if not blind:
+        alphas = np.array([np.atleast_2d(fit.alpha) for fit in fits])
+        terms = _terms(alphas, of_S, design.sensitive.names, outcomes, sensitive=True) + terms
     return tuple(terms[:MAX_TERMS]), max(0, len(terms) - MAX_TERMS)
+
+
+def _terms(
+    values: Floats,
+    deviation: Floats,
+    names: Sequence[str],
+    outcomes: Sequence[str],
+    *,
+    sensitive: bool,
+) -> list[Term]:
+    """Return coefficients, of shape (bounds, outcomes, columns), one outcome after the other."""
+    return [
+        Term(name, outcome, sensitive, path, path * size)
+        for outcome, paths in zip(outcomes, np.moveaxis(values, 0, -1), strict=True)
+        for name, path, size in zip(names, paths, deviation, strict=True)
+    ]
 
 
 def attributions(fits: Sequence[Fit], training: Training) -> tuple[Attribution, ...]:

@@ -7,14 +7,17 @@ from typing import Any, Literal
 
 from fairridge._progress import Progress
 from fairridge.arguments import check_count, check_flag, check_option
+from fairridge.data import name_of
 from fairridge.estimators._training import refuse_more_data
+from fairridge.metrics.audit import check_options
+from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
 from fairridge.sources import RowSource
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.report.case import ReportSettings
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
+from fairridge.validation.report.rows import ReportSettings
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 
@@ -140,29 +143,19 @@ def report(
     <!doctype html>
     """
     judged = scored_model(model)
-    if isinstance(X, RowSource):
-        refuse_more_data(
-            y=y, sensitive_features=sensitive_features, sample_weight=sample_weight,
-            offset=offset, exposure=exposure,
-        )  # fmt: skip
-        if not new_rows:
-            raise TypeError(
-                "a report on training rows needs these in memory: pass a frame or an array; or "
-                "report on rows that the model has not seen, with new_rows=True."
-            )
-    elif y is None:
-        raise ValueError("predictions are compared with responses: pass y.")
+    given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
+    _check_rows(given, new_rows)
     _check_settings(judged, format, new_rows, cv, bootstrap)
     judged.refuse_offsets(offset=offset, exposure=exposure)
-    given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
+    check_options(CONFIDENCE, bins, small)
+    response = response or ("".join(X.roles.response) if isinstance(X, RowSource) else name_of(y))
     options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
     page: AuditReport | NewRowsReport
     if check_flag("new_rows", new_rows) or not judged.fair:
-        rows = X if isinstance(X, RowSource) else given
-        page = NewRowsReport(gather_new_rows(judged, rows, options))
+        page = NewRowsReport(gather_new_rows(judged, given, options))
     else:
         if not hasattr(judged.last, "unfairness_"):
             judged = judged.with_steps_fitted(given)
@@ -172,6 +165,19 @@ def report(
         with writing(out) as file:
             file.write(page.text(format).encode())
     return page
+
+
+def _check_rows(given: PassedRows, new_rows: bool) -> None:
+    """Raise unless there are responses, and the rows are where the report can read them."""
+    if isinstance(given.X, RowSource):
+        refuse_more_data(**{name: value for name, value in vars(given).items() if name != "X"})
+        if not new_rows:
+            raise TypeError(
+                "a report on training rows needs these in memory: pass a frame or an array; or "
+                "report on rows that the model has not seen, with new_rows=True."
+            )
+    elif given.y is None:
+        raise ValueError("predictions are compared with responses: pass y.")
 
 
 def _check_settings(

@@ -1,0 +1,147 @@
+"""The fits of an audit report, measured: at every bound in training and held out, and in refits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairridge._typing import Floats
+from fairridge.data import Rows
+from fairridge.engines import MemoryEngine, in_memory
+from fairridge.estimators._choosing import quiet_fits
+from fairridge.estimators._training import Training, engine_of
+from fairridge.families.cox_sweep import BaselineHazard
+from fairridge.metrics.intervals import CONFIDENCE
+from fairridge.metrics.measure import dependence_of
+from fairridge.reports.html.contents import Refits, Sample
+from fairridge.search import Problem, Solution
+from fairridge.validation.evaluate import mean_and_error
+from fairridge.validation.folds import Fold
+from fairridge.validation.one_fold import WholeModel, achieved, require_response, scored_fits
+from fairridge.validation.report.accuracy import accuracy_of
+
+# Called as one more step of the work is done.
+Step = Callable[[], None]
+
+# Percentiles between which an interval of refits lies.
+INTERVAL = (50.0 * (1.0 - CONFIDENCE), 50.0 * (1.0 + CONFIDENCE))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """All bounds on the same rows, and how these compare groups."""
+
+    called: str  # "training" or "held-out"
+    scores: Floats  # linear predictors, without any offset, of shape (m, n, K)
+    # Scores, shares, and `dependence`: how far scores depend on S, which the model bounds. On
+    # held-out rows means over folds, as in `cross_validate`. Of shape (m,).
+    measures: dict[str, Floats]
+    errors: dict[str, Floats]  # their standard errors; empty in training, of shape (m,)
+    samples: tuple[Sample, ...] = ()
+
+
+def measure_training(whole: WholeModel, problem: Problem, solutions: list[Solution]) -> Measured:
+    """Measure every solution on the rows it was fitted to."""
+    found = _measured(whole, problem, solutions, rows_of(whole.training))
+    return Measured("training", *found, {})
+
+
+def measure_folds(whole: WholeModel, bounds: Floats, folds: list[Fold], step: Step) -> Measured:
+    """Measure models on rows that they were not fitted to, every row once."""
+    training, measured = whole.training, []
+    for fold in folds:
+        with quiet_fits():
+            solved = whole.solved(fold, bounds)
+        there = solved.problem, solved.solutions, solved.test
+        measured.append(_measured(whole, *there, adjusted=True))
+        step()
+    scores = np.empty((len(bounds), training.n_rows, measured[0][0].shape[2]))
+    for (_, test_rows), (of_fold, _) in zip(folds, measured, strict=True):
+        scores[:, test_rows] = of_fold
+    means, errors = {}, {}
+    for name in measured[0][1]:
+        values = np.array([each[name] for _, each in measured])
+        means[name], errors[name] = mean_and_error(values)
+    return Measured("held-out", scores, means, errors)
+
+
+def _measured(
+    whole: WholeModel,
+    problem: Problem,
+    solutions: list[Solution],
+    engine: MemoryEngine,
+    *,
+    adjusted: bool = False,
+) -> tuple[Floats, dict[str, Floats]]:
+    """Return the scores of rows at every bound, and what is measured of them."""
+    definition, measures = whole.model._traits.definition, []
+    scored = scored_fits(engine, whole.training, problem, solutions)
+    for solution, rows in zip(solutions, scored, strict=True):
+        bounded = achieved(definition, solution.fit, engine, rows, adjusted=adjusted)
+        shares = dependence_of(rows, adjusted=adjusted)
+        accuracy = accuracy_of(rows, _baseline(solution))
+        measures.append({"dependence": bounded} | shares | accuracy)
+    return np.array([rows.scores for rows in scored]), {
+        name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]
+    }
+
+
+def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
+    """Return event times and log H₀ there, of a model of times."""
+    family = solution.fit.family
+    if family.reads != "times":
+        return None
+    times, log_hazard = solution.fit.sum_over_rows(
+        BaselineHazard(family), sensitive=True, predictors=True, center=True
+    )
+    return times, log_hazard
+
+
+def refit(
+    whole: WholeModel, bound: float, count: int, rng: np.random.Generator, step: Step
+) -> Refits:
+    """Refit to resampled rows, and measure each refit on all rows (bootstrap).
+
+    The rows stand for the population: how unfair the refits are there shows
+    how unfair a model with this bound may be in the population that the rows
+    were sampled from. Resampling n rows with replacement is weighting them by
+    multinomial counts.
+    """
+    training, values = whole.training, []
+    engine, definition = rows_of(training), whole.model._traits.definition
+    for _ in range(count):
+        sample = engine_of(_resampled(engine.rows, rng), training.response.family)
+        if _can_be_fitted(training, sample):
+            with quiet_fits():
+                problem = whole.problem(sample)
+                solutions = whole.model._solve(problem, np.array([bound]))
+            (rows,) = scored_fits(engine, training, problem, solutions)
+            values.append(achieved(definition, solutions[0].fit, engine, rows, adjusted=False))
+        step()
+    low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
+    return Refits(float(low), float(high), len(values))
+
+
+def _can_be_fitted(training: Training, sample: MemoryEngine) -> bool:
+    """Whether a sample has every class, events, or counts and amounts other than 0."""
+    try:
+        require_response(training, sample)
+    except ValueError:
+        return False
+    return True
+
+
+def _resampled(rows: Rows, rng: np.random.Generator) -> Rows:
+    """Draw as many rows as there are, with replacement; their weights are counts."""
+    counts = rng.multinomial(rows.n_rows, np.full(rows.n_rows, 1.0 / rows.n_rows))
+    drawn = np.flatnonzero(counts)
+    weight = counts[drawn] * (1.0 if rows.weight is None else rows.weight[drawn])
+    return replace(rows.take(drawn), weight=weight.astype(np.float64))
+
+
+def rows_of(training: Training) -> MemoryEngine:
+    """Return the rows of training data."""
+    assert in_memory(training.engine)
+    return training.engine
