@@ -264,20 +264,12 @@ def choose_bound(
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1.")
     check_option("untested", untested, ("refuse", "ignore"))
     bounds = np.unique(check_bounds(BOUNDS if unfairness is None else unfairness))
-    if sample_weight is not None and sample_weight_held is None:
-        raise ValueError(
-            "sample_weight weights the training rows only: pass sample_weight_held=… for the "
-            "held-out rows, too (ones if they count alike)."
-        )
-    if not isinstance(rule, Rule):
-        raise TypeError(
-            f"rule={rule!r} is not a rule; pass one of fairridge.rules, such as AdverseImpact()."
-        )
     own = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
     held = PassedRows(
         X_held, y_held, sensitive_features_held, sample_weight_held, offset_held, exposure_held
     )
     whole = scored_model(model)
+    _check_rule(rule, own, held)
     _check_offsets(whole, own, held)
     whole = whole.with_steps_fitted(own)
     own, held = (whole.after_steps(rows) for rows in (own, held))
@@ -292,6 +284,19 @@ def choose_bound(
         found.model.chosen_ = {"Fingerprint": found.model.fingerprint_} | found.facts
     chosen = whole.with_linear(found.model) if found.granted else None
     return replace(found, model=chosen, _backend=as_table(X).backend)
+
+
+def _check_rule(rule: Rule, own: PassedRows, held: PassedRows) -> None:
+    """Raise unless this is a rule, and it can be about a weighted population."""
+    if own.sample_weight is not None and held.sample_weight is None:
+        raise ValueError(
+            "sample_weight weights the training rows only: pass sample_weight_held=… for the "
+            "held-out rows, too (ones if they count alike)."
+        )
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"rule={rule!r} is not a rule; pass one of fairridge.rules, such as AdverseImpact()."
+        )
 
 
 def _check_offsets(model: ScoredModel, own: PassedRows, held: PassedRows) -> None:
@@ -332,14 +337,15 @@ def _tested(
 ) -> ChosenBound:
     """Walk from the fairest model on training rows to the last that passes on others."""
     training, held = training.present, held.present
-    wanted = _wanted(models[0], rule, name_of(training.y))
-    ours = _Readable.of(models[0], training)
-    own = [ours.judged(model, rule, wanted) for model in models]
+    wanted, code = _wanted(models[0], rule, name_of(training.y))
+    threshold = getattr(rule, "threshold", 0.0)
+    ours, theirs = (
+        _Readable.of(models[0], rows, wanted.high, threshold, code) for rows in (training, held)
+    )
+    own = [ours.judged(model) for model in models]
     start = int(np.argmin([rule.excess(rows) for rows in own]))
-    theirs = _Readable.of(models[0], held)
-    judged = (theirs.judged(model, rule, wanted) for model in models[start:])
-    level = 1.0 - confidence
-    first = theirs.judged(models[start], rule, wanted)
+    judged, level = map(theirs.judged, models[start:]), 1.0 - confidence
+    first = theirs.judged(models[start])
     missing = tuple(_untested(rule, own[start], first, ours.cut | theirs.cut))
     undecided = bool(missing) and untested == "refuse"
     walk = []
@@ -356,26 +362,29 @@ class _Readable:
     # As models read them.
     X: Any
     S: Any
+    high: bool  # whether high scores are favorable
+    threshold: float  # what numbers are compared with
+    code: int | None  # of the class whose probability is looked at; None for numbers
 
     @classmethod
-    def of(cls, model: ScoredModel, given: PassedRows) -> _Readable:
+    def of(
+        cls, model: ScoredModel, given: PassedRows, high: bool, threshold: float, code: int | None
+    ) -> _Readable:
         """Read rows of positive weight for a model, and for others like it."""
         inputs, rows = read_rows(model, given)
+        X, S = given.X, given.sensitive_features
         if model.fair:
-            return cls(rows, inputs.table, inputs.attributes)
-        return cls(rows, given.X, given.sensitive_features)
+            X, S = inputs.table, inputs.attributes
+        return cls(rows, X, S, high, threshold, code)
 
-    def judged(self, model: ScoredModel, rule: Rule, wanted: Favorable) -> JudgedRows:
+    def judged(self, model: ScoredModel) -> JudgedRows:
         """Return what a model decides."""
         rows, favorable = replace(self.rows, scores=model.scores(self.X, self.S)), None
-        if rows.classes is None:
-            score = rows.shown[:, 0]
-            if not wanted.high:  # below the threshold is above it, seen from there
-                score = 2.0 * getattr(rule, "threshold", 0.0) - score
-        else:
-            code = rows.classes.tolist().index(_positive(model, rule))
-            favorable = (rows.codes == code) == wanted.high
-            score = rows.shown[:, code] if wanted.high else 1.0 - rows.shown[:, code]
+        score = rows.shown[:, self.code or 0]
+        if self.code is not None:
+            favorable = (rows.codes == self.code) == self.high
+        if not self.high:  # below the threshold is above it, seen from there
+            score = (2.0 * self.threshold if self.code is None else 1.0) - score
         return JudgedRows(score, favorable, self.groups, rows.mean_weight)
 
     @cached_property
@@ -480,17 +489,14 @@ def _walk(
             return
 
 
-def _wanted(model: ScoredModel, rule: Rule, response: str) -> Favorable:
-    """Return the outcome that a rule is about, which names tell if the rule does not."""
+def _wanted(model: ScoredModel, rule: Rule, response: str) -> tuple[Favorable, int | None]:
+    """Return the outcome that a rule is about, and the code of the class that is looked at.
+
+    Names tell the outcome if the rule does not; the class is the modeled one, or that of several.
+    """
     if model.classes is None:
-        return favorable_outcome(rule.favorable, response)
-    positive = _positive(model, rule)
-    return favorable_outcome(rule.favorable, response, positive, model.given.classes_.tolist())
-
-
-def _positive(model: ScoredModel, rule: Rule) -> Any:
-    """Return the class whose probability is looked at: the modeled one, or that of several."""
-    assert model.classes is not None
-    classes = model.classes.tolist()
+        return favorable_outcome(rule.favorable, response), None
+    classes, known = model.classes.tolist(), model.given.classes_.tolist()
     named = find_label(rule.favorable, classes) if len(classes) > 2 else None
-    return classes[1] if named is None else named
+    code = 1 if named is None else classes.index(named)
+    return favorable_outcome(rule.favorable, response, classes[code], known), code

@@ -64,7 +64,8 @@ class Decisions:
         # Times are not decided by.
         if rows.classes is not None:
             decided = cast(ClassFamily, rows.family).likeliest(rows.eta)
-            code = None if self.favorable is None else _code(self.favorable, rows.classes.tolist())
+            classes, favorable = rows.classes.tolist(), self.favorable
+            code = None if favorable is None else classes.index(favorable.label)
             return self._compared(decided, rows.weight, len(rows.classes), code, rows.codes)
         if rows.means is None or self.threshold is None:
             return {}
@@ -103,8 +104,3 @@ class Decisions:
 
 def _largest(values: Sequence[float]) -> float:
     return float(max(values, default=float("nan")))
-
-
-def _code(favorable: Favorable, classes: Sequence[object]) -> int:
-    """Return the code of the class that is favorable."""
-    return [bool(label == favorable.label) for label in classes].index(True)

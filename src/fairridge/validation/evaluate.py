@@ -98,26 +98,22 @@ class _Logs:
         return _Logs(np.logaddexp(self.values, other.values))
 
 
-def accuracy_in(batches: Batches, family: Family) -> dict[str, float]:
+def accuracy_in(batches: Batches, family: Any) -> dict[str, float]:
     """Measure predictions in batches of rows, with D², but without what ranks rows."""
     sums = batches.sum(_sums_and_null)
     found = accuracy_of_sums(family, sums)
     if family.reads == "classes" or family.least_squares:
         return found
-    level = _null_level(family, sums)
-    if level is None or not sums["response"].scatter[0, 0] > 0.0:
+    if sums["offset"] and sums["logs"] is None:  # which hides the intercept of the null model
         return found
+    if not sums["response"].scatter[0, 0] > 0.0:
+        return found
+    if sums["logs"] is None:
+        level = float(family.to_eta(np.asarray(sums["response"].mean[0])))
+    else:
+        level = float(np.subtract(*sums["logs"].values))
     null = float(batches.sum(partial(_null_deviance, level)))
     return found | {"d_squared": 1.0 - float(sums["deviance"]) / null} if null > 0.0 else found
-
-
-def _null_level(family: Any, sums: Sums) -> float | None:
-    """Return the intercept of the null model; None if an offset hides it."""
-    if sums["logs"] is not None:
-        above, below = sums["logs"].values
-        return float(above - below)
-    mean = np.asarray(sums["response"].mean[0])
-    return None if sums["offset"] else float(family.to_eta(mean))
 
 
 def _sums_and_null(rows: ScoredRows) -> Sums:

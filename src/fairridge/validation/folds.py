@@ -78,12 +78,14 @@ def make_folds(
 def _given_folds(folds: Any, n: int) -> list[list[Fold]]:
     try:
         lists = [each if hasattr(each, "__len__") else list(each) for each in folds]
-        nested = bool(lists) and _is_nested(lists)
+        first = lists[0] if lists else ()
+        # A pair (train, test), and no list of pairs.
+        pair = len(first) == 2 and all(len(rows) == 0 or np.ndim(rows[0]) == 0 for rows in first)
     except TypeError as error:
         raise ValueError(f"folds={_shortened(folds)}: {HOW}.") from error
     if not lists:
         raise ValueError(f"folds is empty; {HOW}.")
-    return [_checked(list(each), n) for each in (lists if nested else [lists])]
+    return [_checked(list(each), n) for each in ([lists] if pair else lists)]
 
 
 def _among(kept: Integers, n: int, folds: list[Fold]) -> list[Fold]:
@@ -100,12 +102,6 @@ def _among(kept: Integers, n: int, folds: list[Fold]) -> list[Fold]:
             )
         pairs.append((train, test))
     return pairs
-
-
-def _is_nested(folds: Sequence[Any]) -> bool:
-    """Whether folds is a list of repeats instead of a list of (train, test) pairs."""
-    first = folds[0]
-    return not (len(first) == 2 and all(len(rows) == 0 or np.ndim(rows[0]) == 0 for rows in first))
 
 
 def _checked(pairs: Sequence[Any], n: int) -> list[Fold]:

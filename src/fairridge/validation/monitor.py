@@ -363,8 +363,7 @@ class Watched:
     def streams(self, unfairness: float | None) -> tuple[Stream, ...]:
         """Return what is watched for one bound; by default for those of the model."""
         if unfairness is not None:
-            r = float(check_bound(unfairness)[0])
-            return (Stream(self.measure, r, self.columns, list(range(self.columns.n_columns))),)
+            return (self._stream(self.measure, float(check_bound(unfairness)[0])),)
         if not self.model.fair:
             raise ValueError(
                 f"{self.model.name} bounds nothing; give the bound to watch as unfairness=…"
@@ -375,21 +374,19 @@ class Watched:
                 "model does not bound R² of predicted means; give the bound to watch as "
                 "unfairness=…"
             )
-        bounds = self.model.bounds
-        if bounds[0][0].columns is None:
-            return self.streams(bounds[0][1])
-        return tuple(self._of_attribute(measure, r) for measure, r in bounds)
+        return tuple(self._stream(measure, r) for measure, r in self.model.bounds)
 
-    def _of_attribute(self, measure: Measure, r: float) -> Stream:
-        """Watch an attribute with a bound of its own: controls, its columns of S, and scores."""
-        first, reach = len(self.controls), self._reach
-        own = [first + k for k in measure.columns or ()]
-        scores = range(len(reach) - self.n_scores, len(reach))
+    def _stream(self, measure: Measure, r: float) -> Stream:
+        """Watch all of S, or one attribute: controls, its columns of S, and scores."""
+        columns, first = self.columns, len(self.controls)
+        if measure.columns is None:
+            return Stream(measure, r, columns, list(range(columns.n_columns)))
+        own = [first + k for k in measure.columns]
+        scores = range(columns.n_columns - self.n_scores, columns.n_columns)
         places = [*range(first), *own, *scores]
         attribute = (slice(first, first + len(own)),)
-        return Stream(
-            measure, r, StreamColumns(first, attribute, reach[places], self.n_scores), places
-        )
+        watched = replace(columns, attributes=attribute, reach=columns.reach[places])
+        return Stream(measure, r, watched, places)
 
     @property
     def n_classes(self) -> int:

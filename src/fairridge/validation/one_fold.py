@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,13 +18,12 @@ from fairridge.estimators._choosing import with_chosen_penalty
 from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
-from fairridge.fairness import Definition
 from fairridge.metrics.dependence_shares import scatter_of
 from fairridge.metrics.measure import Measure, dependence_of, measure_of, measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.models import FairBasis, Fit
-from fairridge.search import Problem, Solution, of_parts
+from fairridge.search import Solution, of_parts
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
@@ -46,9 +46,8 @@ class WholeModel:
     """A model of all rows, and what helps to fit it to some of them."""
 
     model: LinearModel
-    training: Training  # all rows
-    # What helps a problem on some of the rows to start; None for closed forms.
-    warm_start: Any = None
+    training: Training
+    warm_start: Any = None  # what helps a problem on some of the rows; None for closed forms
     moments: Moments | None = None  # those of all rows, if moments are enough
 
     @classmethod
@@ -68,56 +67,80 @@ class WholeModel:
             problem.start_from(self.warm_start)
         return problem
 
-    def solved(self, fold: Fold, bounds: Floats) -> SolvedFold:
-        """Fit to the training rows of a fold, from moments if they carry the digits."""
+    def solved(self, train: Engine, bounds: Floats) -> Solved:
+        """Fit to some rows."""
+        problem = self.problem(train)
+        return Solved(self, problem, self.model._solve(problem, bounds))
+
+    def solved_fold(
+        self, fold: Fold, bounds: Floats
+    ) -> tuple[Solved, MemoryEngine | None, MemoryEngine]:
+        """Fit to the training rows of a fold; also return both parts of the rows.
+
+        Training rows are not read if moments carry the digits.
+        """
         # Positions that do not divide the rows (hold-out, custom folds) have no complement.
         if self.moments is not None and divides(fold, self.training.n_rows):
             test = self.training.engine_on(fold[1])
-            try:
-                problem = self.problem(moments_without(self.moments, test))
-                return SolvedFold(problem, self.model._solve(problem, bounds), None, test)
-            except RowsNeededError:
-                pass
+            with suppress(RowsNeededError):
+                return self.solved(moments_without(self.moments, test), bounds), None, test
         train, test = self.training.fold(*fold)
         require_response(self.training, train)
-        problem = self.problem(train)
-        return SolvedFold(problem, self.model._solve(problem, bounds), train, test)
+        return self.solved(train, bounds), train, test
 
 
 @dataclass(frozen=True)
-class SolvedFold:
-    """A model for every bound, fitted to the training rows of a fold."""
+class Solved:
+    """A model for every bound, fitted to some of the rows."""
 
+    whole: WholeModel
     problem: Any
     solutions: list[Solution]
-    train: MemoryEngine | None  # None if moments were enough
-    test: MemoryEngine
+
+    def scored(self, engine: MemoryEngine) -> list[ScoredRows]:
+        """Return the rows of an engine with the scores of every fit."""
+        rows = written(engine, replace(self.whole.training.response, family=self.problem.family))
+        fits = [solution.fit for solution in self.solutions]
+        return [rows.with_scores(eta) for eta in scores_of(engine, self.problem.basis, fits)]
+
+    def achieved(
+        self, engine: MemoryEngine, scored: Sequence[ScoredRows], *, adjusted: bool = True
+    ) -> list[float]:
+        """Return how unfair fits are on rows, by their own definition, without the offset."""
+        definition, found = self.whole.model._traits.definition, []
+        for solution, rows in zip(self.solutions, scored, strict=True):
+            joint = scatter_of(
+                np.hstack([rows.span, rows.scores, engine.rows.targets]), rows.weight
+            )
+            q, m = rows.span.shape[1], rows.scores.shape[1]
+            fit = solution.fit
+            found.append(definition.held_out(fit, engine, joint, q, m, adjusted=adjusted))
+        return found
 
 
 def row_fold(
     whole: WholeModel, fold: Fold, bounds: Floats, decisions: Decisions | None = None
 ) -> list[Scores]:
     """Fit to the training rows, and measure on the validation rows."""
-    model, training, solved = whole.model, whole.training, whole.solved(fold, bounds)
-    problem, solutions, test = solved.problem, solved.solutions, solved.test
+    solved, train, test = whole.solved_fold(fold, bounds)
+    problem, scored = solved.problem, solved.scored(test)
     if decisions is not None:
-        decisions = _decided_in(decisions, training, fold)
-    rows = scored_fits(test, training, problem, solutions)
+        decisions = _decided_in(decisions, whole.training, fold)
     trained = None
     # The deviance of a fit has the weights of classes in it, and losses do not.
-    if solved.train is not None and getattr(problem.family, "class_weights", None) is not None:
-        trained = scored_fits(solved.train, training, problem, solutions)
-    scores, definition = [], model._traits.definition
-    measures = _measures(whole)
-    for k, (solution, scored) in enumerate(zip(solutions, rows, strict=True)):
+    if train is not None and getattr(problem.family, "class_weights", None) is not None:
+        trained = solved.scored(train)
+    scores, measures = [], _measures(whole)
+    found = zip(solved.solutions, scored, solved.achieved(test, scored), strict=True)
+    for k, (solution, rows, achieved) in enumerate(found):
         measured = {
-            "achieved": achieved(definition, solution.fit, test, scored),
-            **dependence_of(scored),
-            **({} if decisions is None else decisions.of(scored)),
-            **achieved_each(measures, scored),
+            "achieved": achieved,
+            **dependence_of(rows),
+            **({} if decisions is None else decisions.of(rows)),
+            **achieved_each(measures, rows),
             "variance_share": _variance_share(test, problem.basis, solution.fit),
         }
-        accuracy = evaluate.accuracy(scored)
+        accuracy = evaluate.accuracy(rows)
         if trained is not None:
             accuracy["train_loss"] = evaluate.accuracy(trained[k])["loss"]
         scores.append(fold_scores(problem, solution, test.n_rows, measured, accuracy))
@@ -131,15 +154,6 @@ def _decided_in(decisions: Decisions, training: Training, fold: Fold) -> Decisio
     exposure = None if exposure is None else exposure[train]
     given = engine.response[train, 0], engine.weights[train], exposure
     return decisions.take(test).decided_in(*given)
-
-
-def scored_fits(
-    engine: MemoryEngine, training: Training, problem: Problem, solutions: list[Solution]
-) -> list[ScoredRows]:
-    """Return the rows of an engine with the scores of every fit."""
-    rows = written(engine, replace(training.response, family=problem.family))
-    scores = scores_of(engine, problem.basis, [solution.fit for solution in solutions])
-    return [rows.with_scores(eta) for eta in scores]
 
 
 def _measures(whole: WholeModel) -> tuple[tuple[Measure, float], ...]:
@@ -159,21 +173,6 @@ def achieved_each(bounds: Sequence[tuple[Measure, float]], rows: ScoredRows) -> 
         for measure, _ in bounds
         if measure.columns is not None
     }
-
-
-def achieved(
-    definition: Definition,
-    fit: Fit,
-    engine: MemoryEngine,
-    rows: ScoredRows,
-    *,
-    adjusted: bool = True,
-) -> float:
-    """Return how unfair a fit is on rows, by its own definition; the offset has no part in it."""
-    columns = [rows.span, rows.scores, engine.rows.targets]
-    joint = scatter_of(np.hstack(columns), rows.weight)
-    q, m = rows.span.shape[1], rows.scores.shape[1]
-    return definition.held_out(fit, engine, joint, q, m, adjusted=adjusted)
 
 
 def chosen_fold(

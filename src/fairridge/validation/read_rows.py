@@ -41,7 +41,7 @@ def read_rows(
     if given.y is None and compared:
         raise ValueError("predictions are compared with responses: pass y.")
     inputs = given.read(model.shift(given.offset, given.exposure))
-    response = (_batch_response if batch else _response)(model, given.y, inputs)
+    response = _response(model, given.y, inputs, batch=batch)
     if not model.fair:
         return inputs, _read_others(model, given.present, inputs, response, sensitive)
     explains = model.measure is not None and model.measure.whole == "model" and given.y is not None
@@ -96,39 +96,34 @@ def _read_others(
     return replace(rows, amounts=amounts)
 
 
-def _batch_response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
-    """Read the response of some rows, which may be 0 in all of them."""
-    if model.classes is not None:
-        return _response(model, y, inputs)
-    family = model.family
-    values = numeric_vector(y, inputs.n_given, "y", inputs.keep)
-    check = getattr(family, "check_values", None)
-    if check is not None:
-        check(values)
-    if family.least_squares and inputs.offset is not None:
-        values = values - inputs.offset
-    return Response(family, values[:, None], values[:, None])
-
-
-def _response(model: ScoredModel, y: Any, inputs: Inputs) -> Response:
+def _response(model: ScoredModel, y: Any, inputs: Inputs, *, batch: bool) -> Response:
     """Read the response; classes are those of the fit, though some may be missing here."""
     if y is None:
         nothing = np.zeros((inputs.table.shape[0], 1))
         return Response(model.family, nothing, nothing, model.classes)
-    if model.classes is None and model.fair:
-        found: Response = model.linear._fitted.read_response(y, inputs)
-        return replace(found, family=model.family)
-    if model.classes is None and np.ndim(y) == 2 and np.shape(y)[1] == 2:
-        times = SurvivalTimes.times_and_events(y, inputs)
-        return Response(Cox(), times, -np.log(times[:, :1]))
     if model.classes is None:
-        values = numeric_vector(y, inputs.n_given, "y", inputs.keep)[:, None]
-        return Response(model.family, values, values)
+        return _numbers_or_times(model, y, inputs, batch=batch)
     truth, classes = labels(y, inputs.n_given, "y", inputs.keep), model.classes.tolist()
     codes = known_codes(truth, classes)[:, None].astype(np.float64)
     several = (codes == np.arange(len(classes))).astype(np.float64)
     targets = several if len(classes) > 2 else codes
     return Response(model.family, codes, targets, model.classes)
+
+
+def _numbers_or_times(model: ScoredModel, y: Any, inputs: Inputs, *, batch: bool) -> Response:
+    """Read a response without classes, which may be 0 in all rows of a batch."""
+    if model.fair and not batch:
+        found: Response = model.linear._fitted.read_response(y, inputs)
+        return replace(found, family=model.family)
+    if np.ndim(y) == 2 and np.shape(y)[1] == 2:
+        times = SurvivalTimes.times_and_events(y, inputs)
+        return Response(Cox(), times, -np.log(times[:, :1]))
+    family, values = model.family, numeric_vector(y, inputs.n_given, "y", inputs.keep)
+    if batch and hasattr(family, "check_values"):
+        family.check_values(values)
+    if batch and family.least_squares and inputs.offset is not None:
+        values = values - inputs.offset
+    return Response(family, values[:, None], values[:, None])
 
 
 # ------------------------------------------------------------------------ rows of an engine

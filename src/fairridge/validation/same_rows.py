@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,14 @@ def refuse_training_rows(own: PassedRows, held_out: PassedRows) -> None:
     pairs = (training.table, held.table), (training.attributes, held.attributes)
     if any(table is not None and table.on_device for pair in pairs for table in pair):
         return  # rows on devices stay there
-    if not all(_have_same_columns(*pair) for pair in pairs):
-        return
+    columns: list[list[NDArray[Any]]] = []
+    for pair in pairs:
+        known = _column_pairs(*pair)
+        if known is None:
+            return
+        columns += known
     n, n_held = training.table.shape[0], held.table.shape[0]
     cells = np.zeros(n + n_held, dtype=np.intp)
-    columns = [each for pair in pairs for each in _column_pairs(*pair)]
     responses = _responses((training, own.y), (held, held_out.y))
     for values in map(np.concatenate, (*columns, *responses)):
         codes = np.unique(values, return_inverse=True)[1]
@@ -47,24 +49,20 @@ def refuse_training_rows(own: PassedRows, held_out: PassedRows) -> None:
         )
 
 
-def _have_same_columns(ours: Table | None, theirs: Table | None) -> bool:
-    """Whether rows have the columns of others, by name where there are names."""
+def _column_pairs(ours: Table | None, theirs: Table | None) -> list[list[NDArray[Any]]] | None:
+    """Return the columns of some rows, each with that of others; None if these have others."""
     if ours is None or theirs is None:
-        return True
+        return []
+    places = list(range(ours.shape[1]))
     if ours.names is None or theirs.names is None:
-        return ours.shape[1] == theirs.shape[1]
-    return set(ours.names) <= set(theirs.names)
-
-
-def _column_pairs(ours: Table | None, theirs: Table | None) -> Iterator[list[NDArray[Any]]]:
-    """Yield the columns of some rows, each with the same column of others."""
-    if ours is None or theirs is None:
-        return
-    for k in range(ours.shape[1]):
-        place = k
-        if ours.names is not None and theirs.names is not None:
-            place = theirs.names.index(ours.names[k])
-        yield [_values(table.column(at)) for table, at in ((ours, k), (theirs, place))]
+        if theirs.shape[1] != len(places):
+            return None
+    elif set(ours.names) <= set(theirs.names):
+        places = [theirs.names.index(name) for name in ours.names]
+    else:
+        return None
+    pairs = ((ours.column(k), theirs.column(place)) for k, place in enumerate(places))
+    return [list(map(_values, pair)) for pair in pairs]
 
 
 def _values(column: NDArray[Any] | Levels) -> NDArray[Any]:

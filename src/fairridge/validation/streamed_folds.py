@@ -19,7 +19,6 @@ from fairridge.arguments import check_count
 from fairridge.data import Design
 from fairridge.engines import Engine, Moments, PrecomputedMoments, PrecomputedRoot
 from fairridge.estimators._fair_ridge import LinearModel
-from fairridge.estimators._responses import Response
 from fairridge.estimators._training import refuse_more_data, unread_response
 from fairridge.fairness import Definition
 from fairridge.fairness.scatter_shares import explained_by_sensitive
@@ -48,24 +47,16 @@ def require_independent(part: Moments, q: int) -> None:
         raise RowsNeededError
 
 
-def solved(
-    model: LinearModel, response: Response, training: Engine, bounds: Floats
-) -> tuple[Any, list[Solution]]:
-    """Fit to training rows of which only moments are known."""
-    problem: Any = model._problem_on(training, response)
-    return problem, model._solve(problem, bounds)
-
-
-def moment_scores(
-    model: LinearModel,
-    problem: Any,
-    solutions: list[Solution],
-    part: Moments,
-    root: Floats | None = None,
+def _moment_scores(
+    model: LinearModel, training: Engine, bounds: Floats, part: Moments, root: Floats | None = None
 ) -> list[Scores]:
-    """Measure on other rows, of which only moments are known."""
-    # Their scatter is RᵀR with the `root` R, if it is given, which carries more digits.
+    """Fit to training rows, and measure on other rows, of which only moments are known.
+
+    The scatter of the latter is RᵀR with the `root` R, if it is given, which carries more digits.
+    """
+    problem: Any = model._problem_on(training, unread_response(model))
     definition: Definition = model._traits.definition
+    solutions = model._solve(problem, bounds)
     return [_of_solution(definition, problem, solution, part, root) for solution in solutions]
 
 
@@ -178,15 +169,14 @@ class StreamedData:
         """Fit to all folds but one, and measure on that one."""
         part, rest = self._folds.moments[at[0]][at[1]], self._folds.rest(*at)
         names, q = self._design.encoded_names, len(self._design.sensitive.names)
-        response = unread_response(model)
         try:
             require_independent(part, q)
             known = PrecomputedMoments(rest, names, q, no_rows)
-            return moment_scores(model, *solved(model, response, known, bounds), part)
+            return _moment_scores(model, known, bounds, part)
         except RowsNeededError:
             known = PrecomputedRoot(rest, names, q, self._folds.rest_root(*at), no_rows)
             root = self._folds.root(*at)
-            return moment_scores(model, *solved(model, response, known, bounds), part, root)
+            return _moment_scores(model, known, bounds, part, root)
 
 
 def _require_moments(name: str, model: Any, source: RowSource) -> None:

@@ -88,7 +88,8 @@ def read_case(model: Any, given: PassedRows) -> Case:
         warnings.simplefilter("always")
         rows = given.X, given.y, given.sensitive_features, given.sample_weight
         training = read_training(fresh, *rows, offset)
-        _require_memory(training)
+        if not in_memory(training.engine):
+            raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
         fresh = with_chosen_penalty(fresh, training)
         problem = fresh._set_up(training)
         bounds, solutions, chosen = _solved(fresh, training, problem)
@@ -103,11 +104,6 @@ def read_case(model: Any, given: PassedRows) -> Case:
     remarks += _isolated(problem, training) + _merged(training, fresh)
     remarks = list(dict.fromkeys(remarks))
     return Case(fresh, training, problem, bounds, solutions, chosen, tuple(remarks), fitted)
-
-
-def _require_memory(training: Training) -> None:
-    if not in_memory(training.engine):
-        raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
 
 
 def _solved(fresh: Any, training: Training, problem: Problem) -> tuple[Floats, list[Solution], int]:

@@ -16,10 +16,10 @@ from fairridge.families.cox_sweep import BaselineHazard
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.measure import dependence_of
 from fairridge.reports.html.contents import Refits, Sample
-from fairridge.search import Problem, Solution
+from fairridge.search import Solution
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold
-from fairridge.validation.one_fold import WholeModel, achieved, require_response, scored_fits
+from fairridge.validation.one_fold import Solved, WholeModel, require_response
 from fairridge.validation.report.accuracy import accuracy_of
 
 # Called as one more step of the work is done.
@@ -42,22 +42,20 @@ class Measured:
     samples: tuple[Sample, ...] = ()
 
 
-def measure_training(whole: WholeModel, problem: Problem, solutions: list[Solution]) -> Measured:
+def measure_training(solved: Solved) -> Measured:
     """Measure every solution on the rows it was fitted to."""
-    found = _measured(whole, problem, solutions, rows_of(whole.training))
-    return Measured("training", *found, {})
+    return Measured("training", *_measured(solved, rows_of(solved.whole.training)), {})
 
 
 def measure_folds(whole: WholeModel, bounds: Floats, folds: list[Fold], step: Step) -> Measured:
     """Measure models on rows that they were not fitted to, every row once."""
-    training, measured = whole.training, []
+    measured = []
     for fold in folds:
         with quiet_fits():
-            solved = whole.solved(fold, bounds)
-        there = solved.problem, solved.solutions, solved.test
-        measured.append(_measured(whole, *there, adjusted=True))
+            solved, _, test = whole.solved_fold(fold, bounds)
+        measured.append(_measured(solved, test, adjusted=True))
         step()
-    scores = np.empty((len(bounds), training.n_rows, measured[0][0].shape[2]))
+    scores = np.empty((len(bounds), whole.training.n_rows, measured[0][0].shape[2]))
     for (_, test_rows), (of_fold, _) in zip(folds, measured, strict=True):
         scores[:, test_rows] = of_fold
     means, errors = {}, {}
@@ -68,21 +66,17 @@ def measure_folds(whole: WholeModel, bounds: Floats, folds: list[Fold], step: St
 
 
 def _measured(
-    whole: WholeModel,
-    problem: Problem,
-    solutions: list[Solution],
-    engine: MemoryEngine,
-    *,
-    adjusted: bool = False,
+    solved: Solved, engine: MemoryEngine, *, adjusted: bool = False
 ) -> tuple[Floats, dict[str, Floats]]:
     """Return the scores of rows at every bound, and what is measured of them."""
-    definition, measures = whole.model._traits.definition, []
-    scored = scored_fits(engine, whole.training, problem, solutions)
-    for solution, rows in zip(solutions, scored, strict=True):
-        bounded = achieved(definition, solution.fit, engine, rows, adjusted=adjusted)
-        shares = dependence_of(rows, adjusted=adjusted)
-        accuracy = accuracy_of(rows, _baseline(solution))
-        measures.append({"dependence": bounded} | shares | accuracy)
+    scored = solved.scored(engine)
+    achieved = solved.achieved(engine, scored, adjusted=adjusted)
+    measures = [
+        {"dependence": bounded}
+        | dependence_of(rows, adjusted=adjusted)
+        | accuracy_of(rows, _baseline(solution))
+        for solution, rows, bounded in zip(solved.solutions, scored, achieved, strict=True)
+    ]
     return np.array([rows.scores for rows in scored]), {
         name: np.array([at_bound[name] for at_bound in measures]) for name in measures[0]
     }
@@ -110,15 +104,13 @@ def refit(
     multinomial counts.
     """
     training, values = whole.training, []
-    engine, definition = rows_of(training), whole.model._traits.definition
+    engine = rows_of(training)
     for _ in range(count):
         sample = engine_of(_resampled(engine.rows, rng), training.response.family)
         if _can_be_fitted(training, sample):
             with quiet_fits():
-                problem = whole.problem(sample)
-                solutions = whole.model._solve(problem, np.array([bound]))
-            (rows,) = scored_fits(engine, training, problem, solutions)
-            values.append(achieved(definition, solutions[0].fit, engine, rows, adjusted=False))
+                solved = whole.solved(sample, np.array([bound]))
+            values += solved.achieved(engine, solved.scored(engine), adjusted=False)
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)
     return Refits(float(low), float(high), len(values))

@@ -21,6 +21,7 @@ from fairridge.metrics.measure import measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html.contents import AttributeBound, Curve, Refits, ReportContents, Sighted
 from fairridge.validation.folds import Fold, make_folds
+from fairridge.validation.one_fold import Solved
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.accuracy import measures_of
 from fairridge.validation.report.case import MANY_ROWS, Case, read_case, unblinded_case
@@ -80,14 +81,13 @@ def gather(
         subject=of_stack(model, given, subject),
         measure=fitted.measure,
         dependence=_curve(measured, "dependence", bounded.words, False),
-        yardstick=_yardstick(measured),
-        accuracy=_accuracy_curves(shown.rows.family, measured),
         folds=len(folds),
         refits=refits,
         samples=tuple(sample for each in measured for sample in each.samples),
         sighted=_sighted(case, folds, shown.rows, groups),
         intersections=pairs,
         learned=learned,
+        **_curves(shown.rows.family, measured),
         **_path_of(case, fitted),
         **coefficients_of(case, shown.rows.labels),
         **inference_of(case),
@@ -132,15 +132,11 @@ def _sighted(
         return None
     measured = _measured(unblinded_case(case), folds)
     with _many_small_matrices():
-        measured = [_with_groups(groups, rows, 0, _nothing, each) for each in measured]
-    return Sighted(_yardstick(measured), _accuracy_curves(rows.family, measured))
+        measured = [_with_groups(groups, rows, 0, lambda: None, each) for each in measured]
+    return Sighted(**_curves(rows.family, measured))
 
 
 # ------------------------------------------------------------------------ work that takes time
-
-
-def _nothing() -> None:
-    """Tell nobody that a step is done."""
 
 
 def _steps(progress: Progress, total: int) -> Callable[[str], None]:
@@ -149,10 +145,10 @@ def _steps(progress: Progress, total: int) -> Callable[[str], None]:
     return lambda stage: progress(stage, next(done), total)
 
 
-def _measured(case: Case, folds: list[Fold], step: Step = _nothing) -> list[Measured]:
+def _measured(case: Case, folds: list[Fold], step: Step = lambda: None) -> list[Measured]:
     """Measure all bounds on rows that are held out, if there are folds, and in training."""
     whole = case.whole
-    in_training = measure_training(whole, case.problem, case.solutions)
+    in_training = measure_training(Solved(whole, case.problem, case.solutions))
     if not folds:
         return [in_training]
     return [measure_folds(whole, case.training_bounds, folds, step), in_training]
@@ -227,15 +223,14 @@ def _curve(measured: list[Measured], key: str, name: str, larger: bool) -> Curve
     return Curve(key, name, training, held_out.measures.get(key), held_out.errors.get(key), larger)
 
 
-def _yardstick(measured: list[Measured]) -> dict[str, Curve]:
-    """Return the numbers that every model is described by, without errors."""
-    return {
-        key: replace(_curve(measured, key, name, False), error=None)
-        for key, name in WORDS.items()
-        if key in measured[-1].measures
-    }
-
-
-def _accuracy_curves(family: Family, measured: list[Measured]) -> tuple[Curve, ...]:
+def _curves(family: Family, measured: list[Measured]) -> dict[str, Any]:
+    """Return the numbers that every model is described by, without errors, and its accuracy."""
     known = measured[-1].measures
-    return tuple(_curve(measured, *of) for of in measures_of(family) if of[0] in known)
+    return {
+        "yardstick": {
+            key: replace(_curve(measured, key, name, False), error=None)
+            for key, name in WORDS.items()
+            if key in known
+        },
+        "accuracy": tuple(_curve(measured, *of) for of in measures_of(family) if of[0] in known),
+    }

@@ -186,16 +186,10 @@ def inference_of(case: Case) -> dict[str, Any]:
         with threads_for_passes(case.training.engine, case.training.response.family):
             inference = inference_on(model, case.training, cast(PenalizedProblem, case.problem))
     except ValueError as error:
-        return known | {"no_inference": _line(error)}
+        return known | {"no_inference": f"{' '.join(str(error).split()).rstrip('.')}."}
     known["inference"] = inference
     try:
         population = inference.population_unfairness(model.confidence or CONFIDENCE)
     except ValueError:  # its message is for programmers
         return known | {"no_population": NO_POPULATION}
     return known | {"population": population}
-
-
-def _line(error: ValueError) -> str:
-    """Write a reason as one sentence of a paragraph."""
-    text = " ".join(str(error).split())
-    return text if text.endswith(".") else f"{text}."

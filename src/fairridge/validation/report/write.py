@@ -144,30 +144,37 @@ def report(
     """
     judged = scored_model(model)
     given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
-    _check_rows(given, new_rows)
-    _check_settings(judged, format, new_rows, cv, bootstrap)
-    judged.refuse_offsets(offset=offset, exposure=exposure)
-    check_options(CONFIDENCE, bins, small)
+    _check_rows(judged, given, new_rows)
     response = response or ("".join(X.roles.response) if isinstance(X, RowSource) else name_of(y))
     options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
         small, source, date,
     )  # fmt: skip
-    page: AuditReport | NewRowsReport
-    if check_flag("new_rows", new_rows) or not judged.fair:
-        page = NewRowsReport(gather_new_rows(judged, given, options))
-    else:
-        if not hasattr(judged.last, "unfairness_"):
-            judged = judged.with_steps_fitted(given)
-        with Progress(None, None if progress is None else False, "step") as bar:
-            page = AuditReport(gather(judged, given, options, progress or bar.stage))
+    _check_settings(judged, options, format, new_rows)
+    page = _page(judged, given, options, new_rows, progress)
     if out is not None:
         with writing(out) as file:
             file.write(page.text(format).encode())
     return page
 
 
-def _check_rows(given: PassedRows, new_rows: bool) -> None:
+def _page(
+    model: ScoredModel,
+    given: PassedRows,
+    options: ReportSettings,
+    new_rows: bool,
+    progress: Callable[[str, int, int], None] | None,
+) -> AuditReport | NewRowsReport:
+    """Gather what there is to show, of the rows of the fit or of others."""
+    if check_flag("new_rows", new_rows) or not model.fair:
+        return NewRowsReport(gather_new_rows(model, given, options))
+    if not hasattr(model.last, "unfairness_"):
+        model = model.with_steps_fitted(given)
+    with Progress(None, None if progress is None else False, "step") as bar:
+        return AuditReport(gather(model, given, options, progress or bar.stage))
+
+
+def _check_rows(model: ScoredModel, given: PassedRows, new_rows: bool) -> None:
     """Raise unless there are responses, and the rows are where the report can read them."""
     if isinstance(given.X, RowSource):
         refuse_more_data(**{name: value for name, value in vars(given).items() if name != "X"})
@@ -178,11 +185,10 @@ def _check_rows(given: PassedRows, new_rows: bool) -> None:
             )
     elif given.y is None:
         raise ValueError("predictions are compared with responses: pass y.")
+    model.refuse_offsets(offset=given.offset, exposure=given.exposure)
 
 
-def _check_settings(
-    model: ScoredModel, kind: str, new_rows: bool, cv: int | None, bootstrap: int | None
-) -> None:
+def _check_settings(model: ScoredModel, options: ReportSettings, kind: str, new_rows: bool) -> None:
     """Raise unless these settings of a report go together."""
     check_option("format", kind, ("html", "card"))
     if kind == "card" and (new_rows or not model.fair):
@@ -190,7 +196,8 @@ def _check_settings(
             "format='card' describes a linear model of fairridge on its training rows; use "
             "format='html' for other models, and for new_rows=True."
         )
-    if cv is not None and check_count("cv", cv, minimum=0) == 1:
+    if options.cv is not None and check_count("cv", options.cv, minimum=0) == 1:
         raise ValueError("cv=1 holds no rows out; use at least 2 folds, or 0 for none.")
-    if bootstrap is not None:
-        check_count("bootstrap", bootstrap, minimum=0)
+    if options.bootstrap is not None:
+        check_count("bootstrap", options.bootstrap, minimum=0)
+    check_options(CONFIDENCE, options.bins, options.small)
