@@ -17,10 +17,9 @@ from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.measure import dependence_of
 from fairridge.reports.html.contents import Refits, Sample
 from fairridge.search import Solution
-from fairridge.validation.evaluate import mean_and_error
+from fairridge.validation.evaluate import accuracy_of, mean_and_error
 from fairridge.validation.folds import Fold
 from fairridge.validation.one_fold import Solved, WholeModel, require_response
-from fairridge.validation.report.accuracy import accuracy_of
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]

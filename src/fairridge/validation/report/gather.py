@@ -20,10 +20,10 @@ from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.measure import measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html.contents import AttributeBound, Curve, Refits, ReportContents, Sighted
+from fairridge.validation.evaluate import measures_of
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.one_fold import Solved
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.report.accuracy import measures_of
 from fairridge.validation.report.case import MANY_ROWS, Case, read_case, unblinded_case
 from fairridge.validation.report.fits import (
     Measured,

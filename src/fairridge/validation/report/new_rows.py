@@ -13,9 +13,8 @@ from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.measure import Measure, measured_in, of_predictions
 from fairridge.reports.html.contents import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
-from fairridge.validation.evaluate import accuracy_in
+from fairridge.validation.evaluate import accuracy_in, accuracy_of, measures_of
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.report.accuracy import accuracy_of, measures_of
 from fairridge.validation.report.drift import drift_of
 from fairridge.validation.report.groups import ReportGroups, compared_groups, decision_gaps
 from fairridge.validation.report.record import of_stack, subject_of
