@@ -76,6 +76,13 @@ def test_held_out_numbers_are_those_of_cross_validation(binomial_report, people,
     assert gap == pytest.approx(wanted.demographic_parity_difference)
 
 
+def test_a_model_that_does_not_read_s_has_no_coefficients_of_it(people, people_X):
+    model = ZafarRegressor(0.05, sensitive=["sex", "age"])
+    found = fairridge.report(model, people_X, people["gaussian"], cv=0, bootstrap=0).contents
+    assert found.terms
+    assert not any(term.sensitive for term in found.terms)
+
+
 def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_report):
     model = FairRidgeClassifier(0.02, sensitive=["sex", "age"], blind=True)
     found = fairridge.report(model, people_X, people["binomial"], cv=3, bootstrap=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,8 @@ from fairridge.arguments import check_bounds
 from fairridge.data import as_table, columns_of, exposure_of, make_frame, warn_of_order, weights
 from fairridge.engines import in_memory
 from fairridge.estimators._choosing import quiet_fits
-from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import traits_of
-from fairridge.estimators._training import Training, read_training
+from fairridge.estimators._training import read_training
 from fairridge.families import Family
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.groups import groupings
@@ -359,7 +359,11 @@ class FoldedRows:
             if in_memory(engine):
                 exposed = exposure_of(training.response.family.link, engine.offset)
                 decisions = self.decisions(model, exposed)
-            by_fold = _linear_folds(model, training, folds, bounds, jobs, decisions)
+            if model._traits.chooses_penalty:
+                of_fold = partial(chosen_fold, model, training)
+            else:
+                of_fold = partial(row_fold, WholeModel.of(model, training))
+            by_fold = jobs(delayed(of_fold)(fold, bounds, decisions) for fold in folds)
             return by_fold, loss_name(training.response.family)
         lacking = judged.lacking(rows)
         if lacking is not None:
@@ -398,19 +402,3 @@ def _loss_name_of(model: ScoredModel, y: Any) -> str:
         return "mean deviance"
     family = getattr(model.last, "family", "gaussian") if model.fair else "gaussian"
     return loss_name(resolve_regression_family(family))
-
-
-def _linear_folds(
-    model: LinearModel,
-    training: Training,
-    folds: list[Fold],
-    bounds: Floats,
-    jobs: Parallel,
-    decisions: Decisions | None,
-) -> Iterable[list[Scores]]:
-    if model._traits.chooses_penalty:
-        return jobs(
-            delayed(chosen_fold)(model, training, fold, bounds, decisions) for fold in folds
-        )
-    whole = WholeModel.of(model, training)
-    return jobs(delayed(row_fold)(whole, fold, bounds, decisions) for fold in folds)

@@ -355,11 +355,6 @@ class Watched:
     center: Floats | float = 0.0
     unit: Floats | float = 1.0
 
-    @property
-    def of_means(self) -> bool:
-        """Whether the score is the predicted mean; the linear predictor if not."""
-        return self.measure.whole == "means"
-
     def streams(self, unfairness: float | None) -> tuple[Stream, ...]:
         """Return what is watched for one bound; by default for those of the model."""
         if unfairness is not None:
@@ -418,7 +413,9 @@ class Watched:
         ]
         products = [max(own[k] for k in part) for part in inner.products]
         family = self.model.family
-        probability = self.of_means and (family.proportion or family.reads == "classes")
+        probability = self.measure.whole == "means" and (
+            family.proportion or family.reads == "classes"
+        )
         scores = [1.0 if probability else np.inf] * self.n_scores
         return np.array([np.inf] * len(self.controls) + own + products + scores)
 
@@ -437,7 +434,7 @@ class Watched:
         with np.errstate(over="ignore"):
             inputs, rows = read_rows(self.model, given, compared=False)
             judged = self.measure.judged(rows)
-        weight = rows.mean_weight if self.of_means else rows.weight
+        weight = rows.mean_weight if self.measure.whole == "means" else rows.weight
         assert rows.attributes is not None
         S = rows.sensitive if self.model.fair else self._encoded(rows.attributes)
         scores = [score for score, _ in judged]

@@ -34,7 +34,7 @@ from fairridge.validation.moments import (
     uses_moments,
 )
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows, scores_of, written
+from fairridge.validation.read_rows import read_rows, written
 from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # What one bound reached in one fold, by name of the measure.
@@ -100,8 +100,11 @@ class Solved:
     def scored(self, engine: MemoryEngine) -> list[ScoredRows]:
         """Return the rows of an engine with the scores of every fit."""
         rows = written(engine, replace(self.whole.training.response, family=self.problem.family))
-        fits = [solution.fit for solution in self.solutions]
-        return [rows.with_scores(eta) for eta in scores_of(engine, self.problem.basis, fits)]
+        fits, basis = [solution.fit for solution in self.solutions], self.problem.basis
+        raw = np.array([np.atleast_2d(basis.raw_coefficients(f.alpha, f.beta)) for f in fits])
+        levels = np.array([np.atleast_1d(fit.mean_intercept) for fit in fits]) - raw @ basis.center
+        scores = engine.scores(raw.reshape(-1, raw.shape[2])) + levels.ravel()
+        return [rows.with_scores(eta) for eta in np.split(scores, len(fits), axis=1)]
 
     def achieved(
         self, engine: MemoryEngine, scored: Sequence[ScoredRows], *, adjusted: bool = True

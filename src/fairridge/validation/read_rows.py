@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,6 @@ from fairridge.metrics.groups import sensitive_table
 from fairridge.metrics.outcomes import counts
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.sensitive_columns import SensitiveColumns
-from fairridge.models import FairBasis, Fit
 from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.scored_model import ScoredModel
 
@@ -146,14 +144,6 @@ def written(engine: MemoryEngine, response: Response) -> ScoredRows:
         classes=response.classes,
         amounts=response.family.link == "log",
     )
-
-
-def scores_of(engine: MemoryEngine, basis: FairBasis, fits: Sequence[Fit]) -> list[Floats]:
-    """Return linear predictors of fits, each of shape (n, K), without any offset."""
-    raw = np.array([np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta)) for fit in fits])
-    levels = np.array([np.atleast_1d(fit.mean_intercept) for fit in fits]) - raw @ basis.center
-    scores = engine.scores(raw.reshape(-1, raw.shape[2])) + levels.ravel()
-    return np.split(scores, len(fits), axis=1)
 
 
 def losses_of(linear: Any, engine: MemoryEngine, rows: ScoredRows) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Case:
             ]
         )
 
-    @property
+    @cached_property
     def whole(self) -> WholeModel:
         """The model with a bound in training alone, for refits to parts of the rows."""
         rough = clone(self.model)

@@ -20,6 +20,7 @@ from fairridge.search import Solution
 from fairridge.validation.evaluate import accuracy_of, mean_and_error
 from fairridge.validation.folds import Fold
 from fairridge.validation.one_fold import Solved, WholeModel, require_response
+from fairridge.validation.report.case import Case
 
 # Called as one more step of the work is done.
 Step = Callable[[], None]
@@ -92,23 +93,24 @@ def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
     return times, log_hazard
 
 
-def refit(
-    whole: WholeModel, bound: float, count: int, rng: np.random.Generator, step: Step
-) -> Refits:
-    """Refit to resampled rows, and measure each refit on all rows (bootstrap).
+def refit(case: Case, count: int, seed: int, step: Step) -> Refits | None:
+    """Refit the chosen model to resampled rows, and measure each refit on all rows (bootstrap).
 
     The rows stand for the population: how unfair the refits are there shows
     how unfair a model with this bound may be in the population that the rows
     were sampled from. Resampling n rows with replacement is weighting them by
     multinomial counts.
     """
-    training, values = whole.training, []
+    if not count:
+        return None
+    rng, whole, values = np.random.default_rng(seed), case.whole, []
+    training, bound = whole.training, case.training_bounds[[case.chosen]]
     engine = rows_of(training)
     for _ in range(count):
         sample = engine_of(_resampled(engine.rows, rng), training.response.family)
         if _can_be_fitted(training, sample):
             with quiet_fits():
-                solved = whole.solved(sample, np.array([bound]))
+                solved = whole.solved(sample, bound)
             values += solved.achieved(engine, solved.scored(engine), adjusted=False)
         step()
     low, high = np.percentile(values, INTERVAL) if values else (np.nan, np.nan)

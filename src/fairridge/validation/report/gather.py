@@ -19,7 +19,7 @@ from fairridge.metrics.batches import InMemory
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.measure import measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.reports.html.contents import AttributeBound, Curve, Refits, ReportContents, Sighted
+from fairridge.reports.html.contents import AttributeBound, Curve, ReportContents, Sighted
 from fairridge.validation.evaluate import measures_of
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.one_fold import Solved
@@ -64,7 +64,7 @@ def gather(
     folds, n_refits = _folds(case, options), _replicates(case, options.bootstrap)
     step = _steps(progress, len(folds) + n_refits + len(case.bounds) * (2 if folds else 1))
     measured = _measured(case, folds, partial(step, "held-out folds"))
-    refits = _refits(case, n_refits, options.random_state, partial(step, "refits"))
+    refits = refit(case, n_refits, options.random_state, partial(step, "refits"))
     with _many_small_matrices():
         compare = partial(_with_groups, groups, shown.rows, case.chosen, partial(step, "groups"))
         measured = [compare(each) for each in measured]
@@ -152,14 +152,6 @@ def _measured(case: Case, folds: list[Fold], step: Step = lambda: None) -> list[
     if not folds:
         return [in_training]
     return [measure_folds(whole, case.training_bounds, folds, step), in_training]
-
-
-def _refits(case: Case, n_refits: int, seed: int, step: Step) -> Refits | None:
-    """Refit the chosen model to resampled rows."""
-    if not n_refits:
-        return None
-    bound = float(case.training_bounds[case.chosen])
-    return refit(case.whole, bound, n_refits, np.random.default_rng(seed), step)
 
 
 @contextmanager

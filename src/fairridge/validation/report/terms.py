@@ -35,7 +35,7 @@ NO_POPULATION = (
 def coefficients_of(case: Case, labels: tuple[str, ...]) -> dict[str, Any]:
     """Return what the coefficients say, as fields of `ReportContents`."""
     fits, training = [solution.fit for solution in case.solutions], case.training
-    blind = getattr(case.model, "blind", False)
+    blind = not case.model._traits.needs_sensitive
     terms, left_out = coefficient_terms(fits, training, labels, blind=blind)
     return {
         "terms": terms,
