@@ -490,10 +490,8 @@ def _walk(
 
 
 def _wanted(model: ScoredModel, rule: Rule, response: str) -> tuple[Favorable, int | None]:
-    """Return the outcome that a rule is about, and the code of the class that is looked at.
-
-    Names tell the outcome if the rule does not; the class is the modeled one, or that of several.
-    """
+    """Return the outcome that a rule is about, and the code of the class that is looked at."""
+    # Names tell the outcome if the rule does not; the class is the modeled one, or that of several.
     if model.classes is None:
         return favorable_outcome(rule.favorable, response), None
     classes, known = model.classes.tolist(), model.given.classes_.tolist()

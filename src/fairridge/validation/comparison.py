@@ -328,10 +328,8 @@ def _response(rows: PassedRows, task: str) -> Any:
 def _unconstrained(
     task: str, models: Mapping[str, Any], exposure: Any, options: dict[str, Any]
 ) -> LinearModel:
-    """Return the model without a bound.
-
-    It has the family of the first model that has one; one with the log link for an exposure.
-    """
+    """Return the model without a bound."""
+    # It has the family of the first model that has one; one with the log link for an exposure.
     if task == "survival":
         return FairRidgeSurvival(1.0, **options)
     if task == "classification":

@@ -56,11 +56,9 @@ def size(family: Family, response: Floats, weight: Floats) -> float:
 
 
 def accuracy(rows: ScoredRows) -> dict[str, float]:
-    """Measure predictions against responses: the loss, and scores by kind of response.
-
-    These are `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`, `recall` and `auc`, or
-    `concordance`; NaN for what is not defined.
-    """
+    """Measure predictions against responses: the loss, and scores by kind of response."""
+    # These are `rmse` and `r_squared`, or `accuracy`, `f1`, `precision`, `recall` and `auc`, or
+    # `concordance`; NaN for what is not defined.
     family, response, weight = rows.family, rows.response, rows.weight
     found = accuracy_of_sums(family, accuracy_sums(rows))
     if family.reads == "times":
@@ -88,10 +86,8 @@ def measures_of(family: Family) -> tuple[tuple[str, str, bool], ...]:
 def accuracy_of(
     rows: ScoredRows, baseline: tuple[Floats, Floats] | None = None
 ) -> dict[str, float]:
-    """Return loss and scores, D² of counts and amounts, and the Brier score of times.
-
-    `baseline` are event times and log H₀ there, of a model of times.
-    """
+    """Return loss and scores, D² of counts and amounts, and the Brier score of times."""
+    # `baseline` are event times and log H₀ there, of a model of times.
     family, response, weight = rows.family, rows.response, rows.weight
     found = accuracy(rows)
     if family.reads == "times" and baseline is not None:

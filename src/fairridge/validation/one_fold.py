@@ -75,10 +75,8 @@ class WholeModel:
     def solved_fold(
         self, fold: Fold, bounds: Floats
     ) -> tuple[Solved, MemoryEngine | None, MemoryEngine]:
-        """Fit to the training rows of a fold; also return both parts of the rows.
-
-        Training rows are not read if moments carry the digits.
-        """
+        """Fit to the training rows of a fold; also return both parts of the rows."""
+        # Training rows are not read if moments carry the digits.
         # Positions that do not divide the rows (hold-out, custom folds) have no complement.
         if self.moments is not None and divides(fold, self.training.n_rows):
             test = self.training.engine_on(fold[1])

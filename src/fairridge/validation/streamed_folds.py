@@ -50,10 +50,8 @@ def require_independent(part: Moments, q: int) -> None:
 def _moment_scores(
     model: LinearModel, training: Engine, bounds: Floats, part: Moments, root: Floats | None = None
 ) -> list[Scores]:
-    """Fit to training rows, and measure on other rows, of which only moments are known.
-
-    The scatter of the latter is RᵀR with the `root` R, if it is given, which carries more digits.
-    """
+    """Fit to training rows, and measure on other rows, of which only moments are known."""
+    # The scatter of the latter is RᵀR with the `root` R, if it is given, which carries more digits.
     problem: Any = model._problem_on(training, unread_response(model))
     definition: Definition = model._traits.definition
     solutions = model._solve(problem, bounds)

@@ -28,10 +28,8 @@ NOTHING_KEPT = (
 
 
 def drift_of(model: Any, batches: Batches) -> tuple[tuple[Drift, ...], str]:
-    """Compare the encoded columns of new rows with those at fit, those that changed most first.
-
-    Also says which columns cannot be compared, and why; "" if all can.
-    """
+    """Compare the encoded columns of new rows with those at fit, those that changed most first."""
+    # Also says which columns cannot be compared, and why; "" if all can.
     sums = batches.sum(partial(_drift_sums, model))
     if sums["unknown"]:
         return (), UNKNOWN_LEVELS

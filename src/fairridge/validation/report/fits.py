@@ -94,13 +94,10 @@ def _baseline(solution: Solution) -> tuple[Floats, Floats] | None:
 
 
 def refit(case: Case, count: int, seed: int, step: Step) -> Refits | None:
-    """Refit the chosen model to resampled rows, and measure each refit on all rows (bootstrap).
-
-    The rows stand for the population: how unfair the refits are there shows
-    how unfair a model with this bound may be in the population that the rows
-    were sampled from. Resampling n rows with replacement is weighting them by
-    multinomial counts.
-    """
+    """Refit the chosen model to resampled rows, and measure each refit on all rows (bootstrap)."""
+    # The rows stand for the population: how unfair the refits are there shows how unfair a model
+    # with this bound may be in the population that the rows were sampled from. Resampling n rows
+    # with replacement is weighting them by multinomial counts.
     if not count:
         return None
     rng, whole, values = np.random.default_rng(seed), case.whole, []

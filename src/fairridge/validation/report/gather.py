@@ -156,11 +156,9 @@ def _measured(case: Case, folds: list[Fold], step: Step = lambda: None) -> list[
 
 @contextmanager
 def _many_small_matrices() -> Iterator[None]:
-    """Compare groups at many bounds.
-
-    Models know their classes: that a bound leaves them no better than chance on held-out rows is
-    shown, and nothing to warn of.
-    """
+    """Compare groups at many bounds."""
+    # Models know their classes: that a bound leaves them no better than chance on held-out rows is
+    # shown, and nothing to warn of.
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

@@ -173,11 +173,9 @@ def compared_groups(
     chosen: int = 0,
     step: Step = lambda: None,
 ) -> tuple[Sample, ...]:
-    """Compare groups at every bound, once for each outcome; in full at the chosen one.
-
-    The same rows, of which there is a `row`, are scored by every model; they are `called`
-    "held-out", "training", "new" or "these", and `step` is called after every model.
-    """
+    """Compare groups at every bound, once for each outcome; in full at the chosen one."""
+    # The same rows, of which there is a `row`, are scored by every model; they are `called`
+    # "held-out", "training", "new" or "these", and `step` is called after every model.
     outcomes, labels, audits = groups.rule.outcomes, row.labels, []
     for position, batches in enumerate(models):
         known = batches.rows if isinstance(batches, InMemory) else row
@@ -205,10 +203,8 @@ def decision_gaps(samples: tuple[Sample, ...]) -> list[Estimate]:
 
 
 def crossed(groups: ReportGroups, chosen: ScoredRows, free: ScoredRows) -> tuple[Crossed, ...]:
-    """Compare groups of two attributes at a time, for the first outcome.
-
-    The rows are scored by the model at the chosen bound, and by the one without a bound.
-    """
+    """Compare groups of two attributes at a time, for the first outcome."""
+    # The rows are scored by the model at the chosen bound, and by the one without a bound.
     assert groups.known is not None
     models = [groups.outcomes(rows, groups.rule.outcomes[0]) for rows in (chosen, free)]
     pairs = islice(combinations(groups.known.partitions, 2), MAX_CROSSED_PAIRS)
@@ -226,10 +222,8 @@ def learned_dependence(groups: ReportGroups, rows: ScoredRows) -> Estimate:
 
 
 def _changes(groups: ReportGroups, models: Sequence[Batches], k: int) -> Decisions | None:
-    """Count, by group, who is selected only here and who only without a bound, the last model.
-
-    None if nothing decides; one model alone has no other whose decisions could differ.
-    """
+    """Count, by group, who is selected only here and who only without a bound, the last model."""
+    # None if nothing decides; one model alone has no other whose decisions could differ.
     if len(models) == 1 or not groups.rule.words:
         return None
     assert groups.known is not None

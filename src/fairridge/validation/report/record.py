@@ -55,11 +55,9 @@ def subject_of(
     n_rows: dict[str, int],
     more: dict[str, str | None] | None = None,
 ) -> Subject:
-    """Describe a fitted model and its rows.
-
-    `rule` says who counts as selected, and `what` which kind of page it is. Of the numbers of
-    rows for the record the first is that of the rows shown; of `more` for it None says nothing.
-    """
+    """Describe a fitted model and its rows."""
+    # `rule` says who counts as selected, and `what` which kind of page it is. Of the numbers of
+    # rows for the record the first is that of the rows shown; of `more` for it None says nothing.
     assert shown.rows.attributes is not None
     name, labels, family = options.response or "the response", shown.rows.labels, model.family
     sensitive = shown.rows.attributes.labels
