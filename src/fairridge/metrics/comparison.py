@@ -284,7 +284,7 @@ class SecondPass:
 
 def compare(batches: Batches, asked: Asked) -> Audit:
     """Compare groups of `ComparedRows`; see `audit`."""
-    # A brief comparison leaves out what takes time and a report shows at one bound only, or nowhere,
+    # A brief comparison leaves out what takes time and a report shows at one bound, or nowhere,
     # such as ranking, calibration by tenth, what S explains, and intervals of the lowest ratios.
     rows: Any = batches.rows if isinstance(batches, InMemory) else None
     first = batches.sum(partial(first_sums, brief=asked.brief, binned=rows is None))

@@ -244,11 +244,10 @@ def _training_sums(
     means: tuple[PredictedMeans, tuple[Floats, Floats, Floats], int | None] | None,
     engine: MemoryEngine,
 ) -> Sums:
-    """Sum decisions for the likeliest class, and totals, by group; travels to where rows are.
-
-    A `fit` is a family, raw coefficients and intercepts. There are totals if `groupings` are known.
-    `means` are summed as well: which, where, and with how many columns; see `Engine.means`.
-    """
+    """Sum decisions for the likeliest class, and totals, by group; travels to where rows are."""
+    # A `fit` is a family, raw coefficients and intercepts. There are totals if `groupings` are
+    # known. `means` are summed as well: which, where, and with how many columns; see
+    # `Engine.means`.
     family, raw, intercept = fit
     eta = engine.scores(raw) + intercept
     eta = eta if engine.offset is None else eta + engine.offset[:, None]

@@ -434,8 +434,8 @@ def local_model(
     typical: Floats,
 ) -> LocalModel | None:
     """Solve the model; without an origin None if it has no minimum at λ = 0."""
-    # `penalized` is a and J, `held` is c and G; derivatives are of all that does not depend on λ. At
-    # an origin negative curvature changes its sign, in units of `typical` ones: steps leave saddles.
+    # `penalized` is a and J, `held` is c and G; derivatives are of what does not depend on λ. At an
+    # origin negative curvature changes its sign, in units of `typical` ones: steps leave saddles.
     a, J = penalized
     if not np.isfinite(hessian).all():
         return None
