@@ -178,13 +178,8 @@ def audit(
     check_flag("learned", learned)
     weighted = {"sample_weight": sample_weight, "exposure": exposure}
     if isinstance(y_true, RowSource):
-        _refuse(
-            sensitive_features=sensitive_features,
-            **weighted,
-            linear_predictor=linear_predictor,
-            top=top,
-            survival=survival,
-        )
+        others = {"linear_predictor": linear_predictor, "top": top, "survival": survival}
+        _refuse(sensitive_features=sensitive_features, **weighted, **others)
         of_controls = _names(controls)
         batches, facts = _of_source(y_true, y_pred, of_controls)
     else:
