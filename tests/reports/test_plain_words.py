@@ -45,8 +45,8 @@ PAY = [
     "In training it achieves # %, and # % on rows that were held out, adjusted for chance.",
     "Among everyone, on rows that were held out, adjusted for chance, sex explains # % of the "
     "variance of the predictions.",
-    f"Refitted with the same bound to resampled rows, # % of the models have a share {LEFT} due to "
-    "sex, among people of the same level between # % and # %. So in the population it may lie "
+    f"In # % of the models refitted with the same bound to resampled rows, the share {LEFT} due to "
+    "sex, among people of the same level is between # % and # %. So in the population it may lie "
     "anywhere in that range.",
     "Among everyone, a flexible learner of the sensitive attributes, which also sees dependence "
     "that is not linear, explains # % (interval # % to # %) of the variance of the predictions.",

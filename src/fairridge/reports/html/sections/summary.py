@@ -213,8 +213,8 @@ def _came_out(contents: ReportContents) -> list[str]:
     parts = [text, contents.subject.held_out if contents.folds else "", _yardstick(contents)]
     if refits is not None and refits.count:
         parts.append(
-            "Refitted with the same bound to resampled rows, 95 % of the models have a "
-            f"{curve.name} between {amount(contents, refits.low)} and "
+            "In 95 % of the models refitted with the same bound to resampled rows, the "
+            f"{curve.name} is between {amount(contents, refits.low)} and "
             f"{amount(contents, refits.high)}. So in the "
             "population it may lie anywhere in that range."
         )
