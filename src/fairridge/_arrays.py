@@ -174,20 +174,19 @@ def slices(n_rows: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
+@cache
 def special(xp: Any) -> Any:
     """Return the special functions of a namespace, by SciPy's names."""
-    return scipy.special if xp is np else _special(library_of(xp))
+    if xp is np:
+        return scipy.special
+    library = library_of(xp)
+    return _Special(library, import_module(SPECIAL[library]) if library in SPECIAL else None)
 
 
 def library_of(xp: Any) -> str:
     """Return the name of the library that a namespace belongs to."""
     name: str = xp.__name__
     return name.rpartition("array_api_compat.")[2].partition(".")[0]
-
-
-@cache
-def _special(library: str) -> Any:
-    return _Special(library, import_module(SPECIAL[library]) if library in SPECIAL else None)
 
 
 class _Special:

@@ -229,7 +229,7 @@ class LinearModel(BaseEstimator):
             The fitted model.
         """
         self._check_parameters()
-        self._check_own_bound()
+        self._own_bound()
         shift = self._shift(offset, exposure)
         training = self._read(X, y, sensitive_features, sample_weight, shift)
         with threads_for_passes(training.engine, training.response.family):
@@ -303,9 +303,9 @@ class LinearModel(BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse what cannot be fitted to any rows."""
 
-    def _check_own_bound(self) -> None:
-        """Raise unless the parameter `unfairness` is a bound."""
-        check_bound(self.unfairness, self._traits.largest_bound)
+    def _own_bound(self) -> Floats:
+        """Return the bound that the model was made with, or the largest of several."""
+        return check_bound(self.unfairness, self._traits.largest_bound)
 
     def _shift(self, offset: Any, exposure: Any) -> Any:
         """Return what is added to η: the offset, with the logarithm of an exposure."""
@@ -324,9 +324,8 @@ class LinearModel(BaseEstimator):
         return self
 
     def _solve_own(self, problem: Any, training: Training) -> Solution:
-        """Find the model for the bound that it was made with."""
-        bounds = check_bound(self.unfairness, self._traits.largest_bound)
-        return self._solve(problem, bounds, training.held_out)[0]
+        """Find the model for the bound, or the bounds of attributes, that it was made with."""
+        return self._solve(problem, self._own_bound(), training.held_out)[0]
 
     def _finish(
         self, training: Training, problem: Any, solution: Solution, solved: Self | None = None
@@ -542,10 +541,10 @@ class FairRidge(LinearModel):
         if self.confidence is not None:
             check_certification(self)
 
-    def _check_own_bound(self) -> None:
-        """Check one bound for all of S; `_bounded` checks those of attributes."""
-        if not isinstance(self.unfairness, Mapping):
-            check_bound(self.unfairness)
+    def _own_bound(self) -> Floats:
+        if isinstance(self.unfairness, Mapping):
+            check_each(self.unfairness, resolve_definition(self.definition))
+        return check_bound(largest_bound(self.unfairness))
 
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
@@ -604,11 +603,6 @@ class FairRidge(LinearModel):
             isolates=self.separation == "isolate",
             certified=self.confidence is not None,
         )
-
-    def _solve_own(self, problem: Any, training: Training) -> Solution:
-        """Find the model for the bound, or the bounds of attributes, that it was made with."""
-        bounds = check_bound(largest_bound(self.unfairness))
-        return self._solve(problem, bounds, training.held_out)[0]
 
     def _solve(
         self, problem: PenalizedProblem, bounds: Floats, held_out: Engine | None = None

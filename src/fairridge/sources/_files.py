@@ -48,15 +48,15 @@ def wanted_paths(path_or_glob: Any) -> tuple[str, ...]:
 
 def find_files(path_or_glob: Any) -> list[DataFile]:
     """Find files by path, folder, pattern, URI, or a list of these, each file once."""
-    files = [file for path in wanted_paths(path_or_glob) for file in _found(path)]
+    files = _once(wanted_paths(path_or_glob))
     if not files:
         raise FileNotFoundError(f"no Parquet files at {path_or_glob!r}.")
-    return _once(files)
+    return files
 
 
 def require_same_files(paths: tuple[str, ...], files: list[DataFile]) -> None:
     """Raise, naming a file, if files have been added or removed."""
-    now = _once([file for path in paths for file in _found(path)])
+    now = _once(paths)
     known, present = ({file.path for file in some} for some in (files, now))
     for what, names in (("removed", known - present), ("added", present - known)):
         if names:
@@ -102,11 +102,11 @@ def refuse_sources(path: Any, path_or_glob: Any) -> None:
                 )
 
 
-def _once(files: list[DataFile]) -> list[DataFile]:
-    """Leave out files that were found before, under whatever name."""
+def _once(paths: tuple[str, ...]) -> list[DataFile]:
+    """Find files, each of them once, under whatever names."""
     systems: list[Any] = []
     seen: dict[tuple[int, str], DataFile] = {}
-    for file in files:
+    for file in (file for path in paths for file in _found(path)):
         same = (k for k, system in enumerate(systems) if system.equals(file.system))
         number = next(same, len(systems))
         if number == len(systems):

@@ -47,6 +47,11 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
+def merged(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
+    """Add two sums for every key; new keys come after those that are known."""
+    return {key: add(a.get(key), b.get(key)) for key in {**a, **b}}
+
+
 def prefetched(items: Iterable[Item]) -> Iterator[Item]:
     """Make the next item in a thread of its own while this one is used."""
     iterator = iter(items)

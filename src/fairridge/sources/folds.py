@@ -16,7 +16,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, Moments, Triangle, triangular_factor
-from fairridge.sources.batch import add, row_keys
+from fairridge.sources.batch import merged, row_keys
 from fairridge.sources.encoder import BatchEncoder, EncodedBatch, on_rows
 from fairridge.sources.source import RowSource
 
@@ -30,29 +30,25 @@ def fold_numbers(seed: int, n_folds: int, part: int, positions: Integers) -> Int
 
 @dataclass(frozen=True)
 class _PerFold:
-    """One sum for every repeat and fold; None if no row has been met yet."""
+    """One sum for every repeat and fold in which a row has been met."""
 
-    sums: tuple[tuple[Any, ...], ...]
+    sums: dict[tuple[int, int], Any]
 
     def __add__(self, other: _PerFold) -> _PerFold:
-        pairs = zip(self.sums, other.sums, strict=True)
-        return _PerFold(tuple(tuple(map(add, a, b)) for a, b in pairs))
+        return _PerFold(merged(self.sums, other.sums))
 
 
 def _per_fold(
     placed: EncodedBatch, seeds: Sequence[int], n_folds: int, function: Summed
 ) -> _PerFold:
     """Sum up some rows by repeat and fold."""
-
-    def of_fold(repeat: int, fold: int, rows: Integers) -> Any:
-        return function(MemoryEngine(placed.rows.take(rows)), repeat, fold) if len(rows) else None
-
-    sums = []
+    sums = {}
     for repeat, seed in enumerate(seeds):
         numbers = fold_numbers(seed, n_folds, placed.part, placed.positions)
-        members = [np.flatnonzero(numbers == fold) for fold in range(n_folds)]
-        sums.append(tuple(of_fold(repeat, fold, rows) for fold, rows in enumerate(members)))
-    return _PerFold(tuple(sums))
+        for fold in np.unique(numbers).tolist():
+            engine = MemoryEngine(placed.rows.take(np.flatnonzero(numbers == fold)))
+            sums[repeat, fold] = function(engine, repeat, fold)
+    return _PerFold(sums)
 
 
 def _moments(engine: MemoryEngine, repeat: int, fold: int) -> Moments:
@@ -80,12 +76,13 @@ class StreamedFolds:
         sums = partial(_per_fold, seeds=self._seeds, n_folds=self._n_folds, function=function)
         task = partial(on_rows, self._encode, sums)
         total: _PerFold | None = self._source.map_batches(task, self._encode.columns)
-        if total is None or any(part is None for parts in total.sums for part in parts):
+        n_repeats, n_folds = len(self._seeds), self._n_folds
+        if total is None or len(total.sums) < n_repeats * n_folds:
             raise ValueError(
-                f"cv={self._n_folds} leaves a fold without rows: use fewer folds, or rows in "
-                "memory."
+                f"cv={n_folds} leaves a fold without rows: use fewer folds, or rows in memory."
             )
-        return total.sums
+        sums = total.sums
+        return tuple(tuple(sums[r, fold] for fold in range(n_folds)) for r in range(n_repeats))
 
     @cached_property
     def moments(self) -> tuple[tuple[Moments, ...], ...]:

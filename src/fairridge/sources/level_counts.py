@@ -28,7 +28,7 @@ from fairridge.data.columns import (
     require_levels,
 )
 from fairridge.outputs import writing
-from fairridge.sources.batch import Batch
+from fairridge.sources.batch import Batch, merged
 from fairridge.sources.encoder import kept_rows
 from fairridge.sources.responses import labels_of
 from fairridge.sources.roles import Roles
@@ -99,12 +99,12 @@ class LevelCounts:
                 "attributes, predictors, weight and offset, with the same types."
             )
         levels = {
-            name: _few(_merged(counts, other.levels[name]), name)
+            name: _few(merged(counts, other.levels[name]), name)
             for name, counts in self.levels.items()
         }
         labels = self.labels
         if labels is not None and other.labels is not None:
-            labels = _few(_merged(labels, other.labels))
+            labels = _few(merged(labels, other.labels))
         return LevelCounts(self.roles, levels, labels)
 
     def __radd__(self, other: Any) -> NoReturn:
@@ -249,11 +249,6 @@ def _counted(name: str, column: Any, keep: Any, weight: Any) -> dict[Any, float]
         raise ValueError(missing_message({name: int(np.count_nonzero(codes < 0))}))
     counts = np.bincount(codes, weights=weight, minlength=len(column.levels)).astype(np.float64)
     return dict(zip(column.levels, counts.tolist(), strict=True))
-
-
-def _merged(a: dict[Any, float], b: dict[Any, float]) -> dict[Any, float]:
-    """Add weights; new levels come after those that are known."""
-    return {level: a.get(level, 0.0) + b.get(level, 0.0) for level in {**a, **b}}
 
 
 def _few(counts: dict[Any, float], column: str | None = None) -> dict[Any, float]:

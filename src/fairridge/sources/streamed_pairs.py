@@ -49,7 +49,7 @@ from fairridge.families.distances import (
     squared_form,
     squared_sums,
 )
-from fairridge.sources.batch import add, row_keys
+from fairridge.sources.batch import merged, row_keys
 from fairridge.sources.encoder import BatchEncoder, EncodedBatch
 from fairridge.sources.level_counts import MAX_COUNTED_LEVELS
 
@@ -116,8 +116,7 @@ class _ByClass:
     moments: dict[tuple[float, ...], Moments]
 
     def __add__(self, other: _ByClass) -> _ByClass:
-        ours, theirs = self.moments, other.moments
-        return _ByClass(_few({k: add(ours.get(k), theirs.get(k)) for k in {**ours, **theirs}}))
+        return _ByClass(_few(merged(self.moments, other.moments)))
 
     def form(self, *, same: bool) -> Floats:
         """2Σ_c W_c·scatter_c(S); of pairs that differ 2W·scatter(S) less that."""
