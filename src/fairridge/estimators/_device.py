@@ -32,20 +32,12 @@ def read_device(
     model: FairModel, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, offset: Any
 ) -> tuple[Design, DeviceEngine, Response]:
     """Learn the columns of rows on a device, and put an engine over them."""
-    name, kind = type(model).__name__, model._response_kind
-    if not model._sums_on_devices:
-        raise ValueError(
-            f"{name} needs rows in main memory: pass NumPy arrays or a frame instead of "
-            f"{type(X).__name__} on {device_of(X)}."
-        )
-    for argument in ("predictor_map", "sensitive_map"):
-        if getattr(model, argument, None) is not None:
-            raise ValueError(f"{argument} needs rows in main memory: pass NumPy arrays or a frame.")
-    named = model.sensitive if isinstance(model.sensitive, list | tuple) else ()
-    if any(isinstance(item, tuple) for item in named):
-        raise ValueError("intersections need rows in main memory: pass NumPy arrays or a frame.")
+    kind = model._response_kind
+    _require_plain(model, X)
     if y is None:
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+        )
     table = as_table(X, devices=True)
     X, n = table.source, table.shape[0]
     _require_float64(X)
@@ -76,6 +68,22 @@ def read_device(
     if hasattr(family, "check") and response.classes is None and not family.least_squares:
         family.check(np.concatenate([engine.extent.low, engine.extent.high]))
     return design, engine, response
+
+
+def _require_plain(model: FairModel, X: Any) -> None:
+    """Raise for what needs the rows in main memory."""
+    if not model._sums_on_devices:
+        raise ValueError(
+            f"{type(model).__name__} needs rows in main memory: pass NumPy arrays or a frame "
+            f"instead of {type(X).__name__} on {device_of(X)}."
+        )
+    maps = ("predictor_map", "sensitive_map")
+    refused = [name for name in maps if getattr(model, name, None) is not None]
+    named = model.sensitive if isinstance(model.sensitive, list | tuple) else ()
+    if refused:
+        raise ValueError(f"{refused[0]} needs rows in main memory: pass NumPy arrays or a frame.")
+    if any(isinstance(item, tuple) for item in named):
+        raise ValueError("intersections need rows in main memory: pass NumPy arrays or a frame.")
 
 
 def _places(design: Design) -> tuple[Integers, ...]:

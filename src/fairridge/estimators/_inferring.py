@@ -91,13 +91,8 @@ def inference(
     require_one_bound(settings, "inference")
     check_option("weights", weights, WEIGHTS)
     frequency = weights == "frequency"
-    if isinstance(X, RowMoments) != (products is not None):
-        raise ValueError(
-            "standard errors need the rows; moments give only the coefficients. With several "
-            "parties, pass the sum of their fairridge.row_products as products=, beside moments."
-        )
-    if products is not None:
-        _require_same(self, products, covariance, frequency)
+    if products is not None or isinstance(X, RowMoments):
+        _require_products(self, X, products, covariance, frequency)
     if clusters is not None:
         warn_of_dependent_rows(self)
     shift = joined_offsets(self.family_.link, offset, exposure)
@@ -262,7 +257,15 @@ def _digest(model: Any, covariance: str, frequency: bool) -> str:
     return f"{model.fingerprint_} {model.lambda_!r} {name} {covariance} {kind}"
 
 
-def _require_same(model: Any, products: RowProducts, covariance: str, frequency: bool) -> None:
+def _require_products(
+    model: Any, X: Any, products: RowProducts | None, covariance: str, frequency: bool
+) -> None:
+    """Raise unless there are moments, and products of a model's rows for these errors."""
+    if products is None or not isinstance(X, RowMoments):
+        raise ValueError(
+            "standard errors need the rows; moments give only the coefficients. With several "
+            "parties, pass the sum of their fairridge.row_products as products=, beside moments."
+        )
     if products.model != _digest(model, covariance, frequency):
         raise ValueError(
             "these products are of another model, or for another covariance or other weights."

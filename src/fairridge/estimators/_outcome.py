@@ -162,43 +162,45 @@ def warn_of_bound(solution: Solution, remedy: str) -> None:
             f"{solution.achieved:.10g}); {remedy}.",
             ConvergenceWarning,
         )
-    elif (
-        choice.status == "infeasible"
-        and not np.delete(solution.fit.beta, solution.fit.controls, axis=-1).any()
-    ):
+    else:
+        text = _about_bound(solution)
+        if text:
+            warn_user(text, BoundWarning)
+
+
+def _about_bound(solution: Solution) -> str:
+    """Say what is unusual about how a bound is met, or that it is not; "" if nothing is."""
+    choice, fit, r = solution.choice, solution.fit, solution.unfairness
+    if choice.status == "infeasible" and not np.delete(fit.beta, fit.controls, axis=-1).any():
         only, what = "the same prediction for everyone meets", "The fitted model gives that"
-        if solution.fit.beta.any():
+        if fit.beta.any():
             only, what = "predictions from the controls alone meet", "The fitted model makes these"
-        warn_user(
+        return (
             f"Only {only} unfairness={r:g}: S explains more of every mix of the other "
-            f"columns that was tried. {what}. Raise the bound, or add predictors.",
-            BoundWarning,
+            f"columns that was tried. {what}. Raise the bound, or add predictors."
         )
-    elif choice.status == "infeasible":
-        warn_user(
+    if choice.status == "infeasible":
+        return (
             f"no penalty meets unfairness={r:g}: the definition stays at "
-            f"{solution.achieved:.4g} even without the sensitive attributes (alpha = 0).",
-            BoundWarning,
+            f"{solution.achieved:.4g} even without the sensitive attributes (alpha = 0)."
         )
-    elif choice.status == "jumped":
-        warn_user(
+    if choice.status == "jumped":
+        return (
             f"unfairness={r:g} is met with room to spare ({solution.achieved:.4g}): as the penalty "
-            "grows, minima jump over the bound.",
-            BoundWarning,
+            "grows, minima jump over the bound."
         )
-    elif _all_or_nothing(solution):
-        warn_user(
+    if _all_or_nothing(solution):
+        return (
             "All predictors are controls, and S explains all or nothing of what is left: "
             f"unfairness={r:g} means 0, as every bound below 1 does. Leave a predictor out of the "
-            "controls, or set unfairness=0 or 1.",
-            BoundWarning,
+            "controls, or set unfairness=0 or 1."
         )
-    elif choice.crossings > 1:
-        warn_user(
+    if choice.crossings > 1:
+        return (
             f"{choice.crossings} penalties give unfairness={r:g} exactly. The largest is used, "
-            "beyond which the bound always holds; there is nothing to do.",
-            BoundWarning,
+            "beyond which the bound always holds; there is nothing to do."
         )
+    return ""
 
 
 def _all_or_nothing(solution: Solution) -> bool:

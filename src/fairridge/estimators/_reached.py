@@ -71,17 +71,24 @@ def _amount(value: float, percent: bool) -> str:
 
 def differences_reached(model: Any) -> list[Reached]:
     """Translate what is bounded: a correlation, and decisions or means of groups."""
-    found, differences = [], model.group_differences_
-    if "max_correlation" in differences:
-        correlation = differences["max_correlation"]
-        found.append(Reached("largest correlation with S", "", f"{correlation:.2f}"))
-    if not hasattr(model, "classes_"):
-        if "standardized_mean_difference" in differences:
-            largest = differences["standardized_mean_difference"]
-            text = "largest difference of a level, in standard deviations"
-            found.append(Reached(text, "", f"{largest:.2f}"))
+    differences, classes = model.group_differences_, getattr(model, "classes_", None)
+    words = {"max_correlation": "largest correlation with S"}
+    if classes is None:
+        words["standardized_mean_difference"] = (
+            "largest difference of a level, in standard deviations"
+        )
+    found = [
+        Reached(text, "", f"{differences[name]:.2f}")
+        for name, text in words.items()
+        if name in differences
+    ]
+    if classes is None:
         return found
-    label = _favorable(model)
+    # The class that people want, as audits choose it; None of more than two.
+    positive = getattr(model, "positive_", None)
+    label = None
+    if positive is not None:
+        label = plain(favorable_outcome(None, "", positive, list(classes)).label)
     ratio = differences.get(f"adverse_impact_ratio[{label}]")
     if label is not None and ratio is not None:
         found.append(Reached(f"share given {label}, lowest ÷ highest", "", f"{ratio:.2f}"))
@@ -92,14 +99,6 @@ def differences_reached(model: Any) -> list[Reached]:
             Reached(f"shares given {of_whom}, largest gap", "", f"{100.0 * gap:.1f} points")
         )
     return found
-
-
-def _favorable(model: Any) -> Any:
-    """Return the class that people want, as audits choose it; None of more than two."""
-    positive = getattr(model, "positive_", None)
-    if positive is None:
-        return None
-    return plain(favorable_outcome(None, "", positive, list(model.classes_)).label)
 
 
 def _penalties(model: Any) -> list[tuple[str, str]]:

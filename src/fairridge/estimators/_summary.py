@@ -78,8 +78,7 @@ def summarize(model: Any, facts: dict[str, str]) -> Summary:
     else:
         notes += farthest_text(ratios)
     notes.append(scoring_text(model))
-    flips = flips_text(getattr(model, "sign_flips_", {}))
-    notes += [flips] if flips else []
+    notes += filter(None, [flips_text(getattr(model, "sign_flips_", {}))])
     notes += _rare_bases(model._design.predictors.inner)
     if any(row.inflation >= INFLATION_REMARK for row in rows):
         notes.append(

@@ -81,8 +81,8 @@ class StreamedFolds:
             raise ValueError(
                 f"cv={n_folds} leaves a fold without rows: use fewer folds, or rows in memory."
             )
-        sums = total.sums
-        return tuple(tuple(sums[r, fold] for fold in range(n_folds)) for r in range(n_repeats))
+        found = total.sums
+        return tuple(tuple(found[r, fold] for fold in range(n_folds)) for r in range(n_repeats))
 
     @cached_property
     def moments(self) -> tuple[tuple[Moments, ...], ...]:
