@@ -66,6 +66,25 @@ def test_rows_elsewhere_leave_the_same_in_as_many_passes(frame, tmp_path):
         np.testing.assert_allclose(one.shares, other.shares, atol=1e-12)
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_intersections_are_not_taken_for_columns(frame, in_memory):
+    frame = frame.assign(race=np.resize(["u", "v", "w"], len(frame)))
+    found = []
+    for sensitive in (["sex", "race"], [("sex", "race")]):
+        if in_memory:
+            model = FairRidgeRegressor(0.1, sensitive=sensitive)
+            model.fit(frame.drop(columns="y"), frame["y"])
+        else:
+            rows = sources.frame(frame, response="y", sensitive=sensitive)
+            model = FairRidgeRegressor(0.1).fit(rows)
+        found.append(profiles(model))
+    plain, crossed = found
+    assert crossed.keys() == plain.keys()
+    for name, one in crossed.items():
+        np.testing.assert_array_equal(one.edges, plain[name].edges)
+        np.testing.assert_allclose(one.shares, plain[name].shares, atol=1e-12)
+
+
 def test_samples_of_many_rows_are_small_and_add():
     values = np.arange(10_000.0)[:, None]
     parts = [NumberSample.of([Slab(part)], len(part), None, 64) for part in np.split(values, 10)]

@@ -485,22 +485,21 @@ class NumberSample:
 
 
 def column_profiles(
-    columns: Sequence[ColumnEncoding],
-    shares: Sequence[Floats],
-    sample: NumberSample | None,
-    n_rows: int,
+    design: Design, shares: Sequence[Floats], sample: NumberSample | None, n_rows: int
 ) -> tuple[ColumnProfile, ...]:
     """Describe columns of S, then of X; numbers without a sample are left out."""
     known, profiles, k = iter(shares), [], 0
     numbers = [] if sample is None else _of_numbers(sample)
-    for column in columns:
-        if isinstance(column, CategoricalColumn):
-            levels = tuple(map(str, column.levels))
-            profiles.append(ColumnProfile(column.name, levels, np.empty(0), next(known), n_rows))
-            continue
-        if sample is not None:
-            profiles.append(ColumnProfile(column.name, (), *numbers[k], len(sample.weight)))
-        k += column.width  # a number that may be missing has another column
+    for encoding in (design.sensitive.inner, design.predictors.inner):
+        for column in encoding.columns:
+            if isinstance(column, CategoricalColumn):
+                levels, share = tuple(map(str, column.levels)), next(known)
+                profiles.append(ColumnProfile(column.name, levels, np.empty(0), share, n_rows))
+                continue
+            if sample is not None:
+                profiles.append(ColumnProfile(column.name, (), *numbers[k], len(sample.weight)))
+            k += column.width  # a number that may be missing has another column
+        k += len(encoding.products)
     return tuple(profiles)
 
 
@@ -521,15 +520,17 @@ def level_shares(
     return shares
 
 
-def shares_of_means(columns: Sequence[ColumnEncoding], means: Floats) -> list[Floats]:
+def shares_of_means(design: Design, means: Floats) -> list[Floats]:
     """Return the same from the means of all encoded columns."""
     shares, start = [], 0
-    for column in columns:
-        stop = start + column.width
-        if isinstance(column, CategoricalColumn):
-            part = means[start:stop]
-            shares.append(_with_base(column, part, 1.0 - part.sum()))
-        start = stop
+    for encoding in (design.sensitive.inner, design.predictors.inner):
+        for column in encoding.columns:
+            stop = start + column.width
+            if isinstance(column, CategoricalColumn):
+                part = means[start:stop]
+                shares.append(_with_base(column, part, 1.0 - part.sum()))
+            start = stop
+        start += len(encoding.products)
     return shares
 
 

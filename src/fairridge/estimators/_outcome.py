@@ -446,12 +446,12 @@ def _profiles_of(training: Training) -> tuple[ColumnProfile, ...]:
         rows = engine.rows if training.unmapped is None else training.unmapped
         shares = level_shares(columns, rows.columns, rows.weight)
         sample = NumberSample.of(rows.columns, rows.n_rows, rows.weight)
-        return column_profiles(columns, shares, sample, rows.n_rows)
+        return column_profiles(design, shares, sample, rows.n_rows)
     some = engine.first.sample if isinstance(engine, StreamEngine) else None
     shares = []
     if any(isinstance(column, CategoricalColumn) for column in columns):
-        shares = shares_of_means(columns, engine.moments().mean)
-    return column_profiles(columns, shares, some, training.n_rows)
+        shares = shares_of_means(design, engine.moments().mean)
+    return column_profiles(design, shares, some, training.n_rows)
 
 
 def _groups_of(training: Training, fit: Fit) -> TrainingGroups:
