@@ -83,6 +83,8 @@ def test_intersections_are_not_taken_for_columns(frame, in_memory):
     for name, one in crossed.items():
         np.testing.assert_array_equal(one.edges, plain[name].edges)
         np.testing.assert_allclose(one.shares, plain[name].shares, atol=1e-12)
+    page = fairridge.report(model, frame.drop(columns="y"), frame["y"], new_rows=True)
+    assert {one.name: round(one.psi, 12) for one in page.contents.drift} == dict.fromkeys(plain, 0)
 
 
 def test_samples_of_many_rows_are_small_and_add():

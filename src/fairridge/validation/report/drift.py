@@ -52,10 +52,10 @@ def drift_of(model: Any, batches: Batches) -> tuple[tuple[Drift, ...], str]:
 def _drift_sums(model: Any, read: Read) -> Sums:
     """Sum the weights of rows by level, or tenth at fit, of every column; those of batches add."""
     facts, inputs = model._fitted, read[0]
-    # Columns as they came are compared, and not what maps make of them.
+    # Columns as they came are compared, and not what maps or intersections make of them.
     given = replace(
         facts.design,
-        sensitive=facts.design.sensitive.inner,
+        sensitive=replace(facts.design.sensitive.inner, products=()),
         predictors=facts.design.predictors.inner,
     )
     design, name, weight = facts.design, type(model).__name__, inputs.weight
