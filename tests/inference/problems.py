@@ -88,10 +88,9 @@ def numbers(solution, unit):
 def by_class(family, influences):
     """Return the same numbers' influences, one row per row."""
     C = family.to_class_coefficients(np.eye(family.n_predictors))
-    raw, fair = (
-        np.einsum("nmk,cm->nck", part, C).reshape(len(part), -1) for part in influences[:2]
-    )
-    return np.column_stack([raw, fair, influences.lambda_])
+    *of_theta, lambda_ = influences
+    raw, fair = (np.einsum("nmk,cm->nck", part, C).reshape(len(part), -1) for part in of_theta)
+    return np.column_stack([raw, fair, lambda_])
 
 
 def analyzed(family, data, definition, r, weight=None, offset=None, **options):

@@ -52,7 +52,7 @@ def test_critical_values_are_those_of_multipliers():
     )
     influences = np.stack(
         [
-            influences_of(analyzed(Gaussian(), data, StatisticalParity(), r, **settings)).fair[:, 0]
+            influences_of(analyzed(Gaussian(), data, StatisticalParity(), r, **settings))[1][:, 0]
             for r in bounds
         ]
     )

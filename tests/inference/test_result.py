@@ -68,7 +68,7 @@ def test_at_the_kink_each_error_is_the_larger_of_both_branches(data, shift):
     analysis = analyzed(Gaussian(), data, PARITY, share + shift, **settings)
     assert analysis.regime == ("bound" if shift < 0 else "free")
     variances = [
-        (influences_of(analysis, branch).raw[:, 0] ** 2).sum(axis=0) / 400**2
+        (influences_of(analysis, branch)[0][:, 0] ** 2).sum(axis=0) / 400**2
         for branch in (analysis.branch, analysis.other_branch)
     ]
     assert found.facts.near_kink

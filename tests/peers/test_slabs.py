@@ -72,7 +72,7 @@ def test_it_equals_enumeration(seed, kind):
     for share in (0.9, 0.5, 0.2, 0.05, 1e-4):
         limit = share * np.abs(Y.T @ x).max()
         expected = by_enumeration(Y, x, limit)
-        np.testing.assert_allclose(project_on_slabs(Y, x, limit).point, expected, atol=1e-8)
+        np.testing.assert_allclose(project_on_slabs(Y, x, limit)[0], expected, atol=1e-8)
 
 
 def ratio(Y, v):
@@ -90,10 +90,10 @@ def test_the_limit_for_a_ratio_is_found(problem, exponent):
     if np.isinf(limit):
         assert ratio(Y, x) <= wanted
     elif limit > 0.0:
-        assert abs(ratio(Y, project_on_slabs(Y, x, limit).point) - wanted) < 1e-12
+        assert abs(ratio(Y, project_on_slabs(Y, x, limit)[0]) - wanted) < 1e-12
     else:
         # Nothing is outside the span of Y, and no limit however small has so small a ratio.
         span = span_of(Y)
         assert np.linalg.norm(x - span @ (span.T @ x)) <= 1e-9 * np.linalg.norm(x)
         tiny = 1e-9 * np.abs(Y.T @ x).max()
-        assert ratio(Y, project_on_slabs(Y, x, tiny).point) >= wanted * (1 - 1e-6)
+        assert ratio(Y, project_on_slabs(Y, x, tiny)[0]) >= wanted * (1 - 1e-6)

@@ -260,13 +260,12 @@ class Analysis:
 
     def maps(self, branch: Branch) -> tuple[Floats, Floats, Floats]:
         """Return how raw and fair coefficients, by class, and λ̄ follow from terms."""
-        influences = branch.influences(np.eye(branch.width))
+        *of_theta, lambda_ = branch.influences(np.eye(branch.width))
         by_class = self.family.to_class_coefficients(np.eye(len(branch.theta)))
         raw, fair = (
-            np.einsum("wmk,cm->wck", part, by_class).reshape(branch.width, -1)
-            for part in (influences.raw, influences.fair)
+            np.einsum("wmk,cm->wck", part, by_class).reshape(branch.width, -1) for part in of_theta
         )
-        return raw, fair, influences.lambda_
+        return raw, fair, lambda_
 
 
 def _in_memory(engine: Any) -> bool:

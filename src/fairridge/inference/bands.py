@@ -128,8 +128,8 @@ class _Joint:
         rows = FairRows.of(self.family, self.parts[0][0].branch.basis, y, Z, weight, offset)
         out = np.empty((self.parts[0][1].shape[1], len(self.parts), len(y)))
         for k, (what, weights, weighing) in enumerate(self.parts):
-            factors = weighing.factors(rows, what.branch.theta)
-            out[:, k] = weights.T @ (what.terms(rows).array() * factors[:, None]).T
+            at = what.branch.seen(rows)
+            out[:, k] = weights.T @ (what.terms(at).array() * weighing.factors(at)[:, None]).T
         return out
 
 

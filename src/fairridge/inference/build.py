@@ -33,6 +33,10 @@ MIN_NORMAL_ROWS, MIN_ROWS_PER_COEFFICIENT = 200, 20
 NOISE_BOUND = 4.0
 
 
+# `order` is that of raw coefficients, and `coefficients` are those of the model, isolated levels
+# included. Moments are `known` from the fit, and not summed over these rows: sums of influences
+# then show whether the rows are the same. `rows` says which rows of the input the problem has, and
+# how many there are, for `influence()`.
 def inference_of(
     problem: PenalizedProblem,
     solution: Solution,
@@ -40,7 +44,6 @@ def inference_of(
     covariance: str = "HC1",
     clusters: Any = None,
     frequency: bool = False,
-    names: Sequence[str] | None = None,
     order: Integers | None = None,
     labels: Sequence[str] | None = None,
     title: str = "Inference",
@@ -52,15 +55,10 @@ def inference_of(
     rows: tuple[Integers, int] | None = None,
 ) -> Inference:
     """Estimate the covariance of a fair model, in one more pass over its rows."""
-    # `names` are of the encoded columns of S, then of X, and `order` is that of raw coefficients.
-    # `coefficients` are those of the model, isolated levels included. Moments are `known` from the
-    # fit, and not summed over these rows: sums of influences then show whether the rows are the
-    # same. `rows` says which rows of the input the problem has, and how many there are, for
-    # `influence()`.
     analysis = Analysis(problem, solution)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
     branch, named = analysis.branch, analysis.quantities() | analysis.of_population(scheme)
-    quantities = tuple(named.values())
+    quantities, count = tuple(named.values()), branch.width
     sums = analysis.sums(branch, scheme, quantities) if products is None else products.own
     if products is not None or known:
         require_zero_mean(analysis, sums)
@@ -68,22 +66,11 @@ def inference_of(
     optimism = analysis.optimism(list(named), sums, scheme)
     factor /= analysis.basis.weight**2
     sums = factor * sums
-    estimated = _quantities(named, sums[branch.width : -1, branch.width : -1])
-    raw, fair = _covariances(analysis, branch, sums[: branch.width, : branch.width])
-    _, error = estimated.get("unconstrained", (0.0, 0.0))
-    near = analysis.near_kink(analysis.unconstrained, error)
-    if near and analysis.other_branch is not None:
-        other = analysis.other_branch
-        sums_there = analysis.sums(other, scheme) if products is None else products.other
-        there = _covariances(analysis, other, factor * sums_there[:-1, :-1])
-        raw, fair = _larger(raw, there[0]), _larger(fair, there[1])
-    terms = _terms(names or problem.engine.names, labels, analysis)
-    of_raw, of_fair = _estimates(analysis, terms, raw, fair)
-    if products is None:
-        of_raw, of_fair = with_few_rows(analysis, branch, scheme, (of_raw, of_fair))
-    facts = _facts(analysis, scheme, df, near, title)
-    notes = (*facts.notes, *notes_on_few_rows(of_raw))
-    facts = replace(facts, notes=notes, optimism=optimism)
+    estimated = _quantities(named, sums[count:-1, count:-1])
+    near = analysis.near_kink(analysis.unconstrained, estimated.get("unconstrained", (0.0, 0.0))[1])
+    of_raw, of_fair = _coefficients(analysis, scheme, sums, factor, near, products, labels)
+    notes = (*_notes(analysis, near), *notes_on_few_rows(of_raw))
+    facts = _facts(analysis, scheme, df, near, title=title, notes=notes, optimism=optimism)
     population = _population(analysis, scheme, named, sums, factor, df)
     of_raw = _with_isolated(of_raw, analysis, coefficients)
     if order is not None:
@@ -94,6 +81,26 @@ def inference_of(
     if rows is not None:
         each = partial(_influence_of_rows, analysis, *rows, order, of_raw.isolated)
     return Inference(of_raw, of_fair, estimated, population, facts, backend, predictor, each)
+
+
+def _coefficients(
+    analysis: Analysis,
+    scheme: Scheme,
+    sums: Floats,
+    factor: float,
+    near: bool,
+    products: RowProducts | None,
+    labels: Sequence[str] | None,
+) -> tuple[Estimates, Estimates]:
+    """Return raw and fair coefficients, with the larger of both errors if the bound may bind."""
+    branch, other = analysis.branch, analysis.other_branch if near else None
+    raw, fair = _covariances(analysis, branch, sums[: branch.width, : branch.width])
+    if other is not None:
+        sums_there = analysis.sums(other, scheme) if products is None else products.other
+        there = _covariances(analysis, other, factor * sums_there[:-1, :-1])
+        raw, fair = _larger(raw, there[0]), _larger(fair, there[1])
+    found = _estimates(analysis, labels, raw, fair)
+    return found if products is not None else with_few_rows(analysis, branch, scheme, found)
 
 
 def _influence_of_rows(
@@ -160,25 +167,24 @@ def _classes(analysis: Analysis) -> int:
     return len(np.atleast_2d(analysis.fit.alpha))
 
 
-def _terms(
-    names: Sequence[str], labels: Sequence[str] | None, analysis: Analysis
-) -> tuple[str, ...]:
-    each = [*(["(intercept)"] if analysis.family.has_intercept else []), *names]
+def _terms(labels: Sequence[str] | None, analysis: Analysis) -> tuple[str, ...]:
+    each = ("(intercept)",) * analysis.family.has_intercept + analysis.problem.engine.names
     count = _classes(analysis)
     if count == 1:
-        return tuple(each)
+        return each
     labels = [str(k) for k in range(count)] if labels is None else labels
     return tuple(f"{name} → {label}" for label in labels for name in each)
 
 
 def _estimates(
-    analysis: Analysis, terms: tuple[str, ...], raw: Floats, fair: Floats
+    analysis: Analysis, labels: Sequence[str] | None, raw: Floats, fair: Floats
 ) -> tuple[Estimates, Estimates]:
     """Put names to raw and fair coefficients, with λ beside the latter if the bound binds."""
     fit, basis, kept = analysis.fit, analysis.basis, _reported(analysis)
     coefficients = np.atleast_2d(basis.raw_coefficients(fit.alpha, fit.beta))
     intercepts = np.atleast_1d(fit.mean_intercept) - coefficients @ basis.center
     values = np.hstack([intercepts[:, None], coefficients]).ravel()
+    terms = _terms(labels, analysis)
     first = Estimates(terms, values[kept], raw[np.ix_(kept, kept)])
     binds = analysis.regime == "bound"
     kept = np.append(kept, binds)
@@ -261,11 +267,10 @@ def _population(
     return Population(odds, spread, columns, degrees, binds)
 
 
-def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, title: str) -> Facts:
+def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, **more: Any) -> Facts:
     problem, fit, family = analysis.problem, analysis.fit, analysis.family
     gaussian = family.least_squares
     return Facts(
-        title=title,
         family=family.name,
         definition=analysis.problem.definition.name,
         covariance=scheme.covariance,
@@ -279,7 +284,7 @@ def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, tit
         dispersion=problem.dispersion(fit) if gaussian else None,
         weight=analysis.basis.weight,
         ratio=family.ratio,
-        notes=tuple(_notes(analysis, near)),
+        **more,
     )
 
 

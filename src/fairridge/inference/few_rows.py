@@ -17,19 +17,20 @@ Other coefficients keep the degrees of freedom of all rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from fairridge._arrays import DeviceConstants, namespace
+from fairridge._arrays import namespace
 from fairridge._typing import Floats
 from fairridge.engines import binary_columns
+from fairridge.families.sums import any_arrays
 from fairridge.inference.analysis import Analysis, Scheme
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.influence import Branch
-from fairridge.inference.passes import LEAST_LEFT, Pass, Weighing
-from fairridge.inference.rows import FairRows, RowsOfModel
+from fairridge.inference.passes import LEAST_LEFT, Weighing
+from fairridge.inference.rows import RowsOfModel
 
 # Rows of a level, and degrees of freedom of a coefficient, below which they are few.
 FEW_ROWS = 20
@@ -38,33 +39,23 @@ FEW_ROWS = 20
 MOST_HIDDEN = 0.9
 
 
-@dataclass(frozen=True)
-class _Sums(DeviceConstants):
-    """Σ a², that over rows of leverage 1, Σ b(1 − h) and Σ b²(1 − h), of shape (4, c)."""
-
-    family: Any
-    what: Pass
-    onto: Floats  # maps z to what the score of a row adds to coefficients, of shape (1+q+p, c)
-    weighing: Weighing  # with leverages
-    covariance: str  # the estimator
-    any_arrays = True
-
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        rows = FairRows.of(self.family, self.what.branch.basis, y, Z, weight, offset)
-        xp = namespace(rows.weight)
-        theta, repeated = self.what.branch.theta, self.weighing.frequency
-        curvature = RowsOfModel(rows, theta).curvature
-        # A row of weight w counts w times, or stands for w rows.
-        one = xp.ones_like(weight)
-        size, times = (one, weight) if repeated else (weight, one)
-        left = self.weighing.left(rows, theta)
-        added = (size**2 * curvature)[:, None] * rows.times(self.onto) ** 2
-        alone, nothing = (left < LEAST_LEFT)[:, None], xp.zeros_like(added)
-        squares = added / left[:, None] ** (2 if self.covariance == "HC3" else 0)
-        squares, hidden = xp.where(alone, nothing, squares), xp.where(alone, added, nothing)
-        each = added, hidden, squares * left[:, None], squares**2 * left[:, None]
-        sums: Floats = xp.stack([times @ terms for terms in each])
-        return sums
+@any_arrays
+def _sums(onto: Floats, weighing: Weighing, covariance: str, at: RowsOfModel) -> Floats:
+    """Return Σ a², that over rows of leverage 1, Σ b(1 − h) and Σ b²(1 − h), of shape (4, c)."""
+    # `onto` maps z to what the score of a row adds to coefficients, of shape (1+q+p, c).
+    weight = at.rows.weight
+    xp = namespace(weight)
+    # A row of weight w counts w times, or stands for w rows.
+    one = xp.ones_like(weight)
+    size, times = (one, weight) if weighing.frequency else (weight, one)
+    left = weighing.left(at)
+    added = (size**2 * at.curvature)[:, None] * at.rows.times(onto) ** 2
+    alone, nothing = (left < LEAST_LEFT)[:, None], xp.zeros_like(added)
+    squares = added / left[:, None] ** (2 if covariance == "HC3" else 0)
+    squares, hidden = xp.where(alone, nothing, squares), xp.where(alone, added, nothing)
+    each = added, hidden, squares * left[:, None], squares**2 * left[:, None]
+    sums: Floats = xp.stack([times @ terms for terms in each])
+    return sums
 
 
 def with_few_rows(
@@ -79,16 +70,10 @@ def with_few_rows(
     if not (simple and _has_rare_levels(analysis, analysis.n_rows(scheme))):
         return estimates
     width, maps = state.theta.shape[1], analysis.maps(branch)[:2]
-    sums = analysis.fit.engine.sum_over_columns(
-        _Sums(
-            family,
-            Pass(branch),
-            np.hstack([each[:width] for each in maps]),
-            Weighing(scheme.frequency, (state.leverage_root(), analysis.basis.weight)),
-            scheme.covariance,
-        ),
-        branch.center,
-    )
+    onto = np.hstack([each[:width] for each in maps])
+    weighing = Weighing(scheme.frequency, (state.leverage_root(), analysis.basis.weight))
+    each = branch.of_rows(family, partial(_sums, onto, weighing, scheme.covariance))
+    sums = analysis.fit.engine.sum_over_columns(each, branch.center)
     if scheme.clusters is not None:
         sums[2:] = 0.0  # residuals of a cluster are not independent: only single rows are found
     factor, df = analysis.finite_sample(scheme)

@@ -17,9 +17,10 @@ that α of the fair basis moves by φ_α + v t, t = uᵀβ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,19 +28,11 @@ from fairridge._arrays import DeviceConstants, blank, namespace
 from fairridge._typing import Floats
 from fairridge.inference.given import SensitiveRidge
 from fairridge.inference.measures import Measure
-from fairridge.inference.rows import FairRows, RowsOfModel, write_multiples
+from fairridge.inference.rows import FairRows, OfRows, RowsOfModel, write_multiples
 from fairridge.inference.state import Form, Held, State
 
 # Share of the sum of squares of x that S leaves; sums of products lose three digits at this one.
 MIN_RESIDUAL_SHARE = 1e-3
-
-
-class Influences(NamedTuple):
-    """Influence of n rows on m linear predictors."""
-
-    raw: Floats  # on intercept and coefficients of [S, X]; of shape (n, m, 1+q+p)
-    fair: Floats  # on the intercept in the fair basis, α and β; of shape (n, m, 1+q+p)
-    lambda_: Floats  # on λ̄, of shape (n,)
 
 
 @dataclass(frozen=True)
@@ -101,6 +94,10 @@ class Branch(DeviceConstants):
     def seen(self, rows: FairRows) -> RowsOfModel:
         """Return rows as this model sees them."""
         return RowsOfModel(rows, self.theta)
+
+    def of_rows(self, family: Any, function: Callable[[RowsOfModel], Any]) -> OfRows:
+        """Return what sums a function of the rows as this model sees them."""
+        return OfRows(family, self.theta, self.basis, function)
 
     def write_terms(self, at: RowsOfModel, out: Floats) -> None:
         """Write the terms of each row, of shape (n, width)."""
@@ -179,8 +176,9 @@ class Branch(DeviceConstants):
         moves = equations @ self.inverse[: prod(self.theta.shape), :].T
         return namespace(moves).reshape(moves, (-1, *self.theta.shape))
 
-    def influences(self, terms: Floats) -> Influences:
-        """Turn terms of rows into influences; linear, so that it applies to sums too."""
+    def influences(self, terms: Floats) -> tuple[Floats, Floats, Floats]:
+        """Turn terms of n rows into influences on raw and fair coefficients, and on λ̄."""
+        # Those on coefficients have shape (n, m, 1+q+p). All are linear: they apply to sums, too.
         (m, k), n, B = self.theta.shape, len(terms), self.basis[0]
         q = len(B)
         solved = terms[:, : len(self.inverse)] @ self.inverse.T
@@ -193,7 +191,7 @@ class Branch(DeviceConstants):
         fair[:, :, 0] += t - fair[:, :, 1 : 1 + q] @ self.center[:q]
         raw[:, :, 1 : 1 + q] -= raw[:, :, 1 + q :] @ B.T
         raw[:, :, 0] -= raw[:, :, 1:] @ self.center
-        return Influences(raw, fair, np.zeros(n) if self.binding is None else solved[:, m * k])
+        return raw, fair, np.zeros(n) if self.binding is None else solved[:, m * k]
 
     def weights(self, gradient: Floats) -> Floats:
         """Return w with equations·w the influence of a row on gradient·θ."""

@@ -20,13 +20,14 @@ standard errors of Â.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fairridge._arrays import DeviceConstants, namespace
+from fairridge._arrays import namespace
 from fairridge._typing import Floats
+from fairridge.families.sums import any_arrays
 from fairridge.inference.explained import Explained
 from fairridge.inference.given import SensitiveRidge
 from fairridge.inference.influence import Branch, branch_of
@@ -41,23 +42,18 @@ from fairridge.search import PenalizedProblem
 MIN_LEFT = 0.05
 
 
-@dataclass(frozen=True)
-class _OwnMoves(DeviceConstants):
-    """−Σ w²h (∂t/∂θ·φ_θ) and Σ w² over some rows."""
-
-    branch: Branch
-    explained: Explained | SensitiveRidge  # of means, or of linear predictors
-    any_arrays = True
-
-    def __call__(self, at: RowsOfModel) -> Floats:
-        moves = self.branch.moves(at)
-        xp = namespace(moves)
-        slopes = xp.zeros_like(moves)
-        self.explained.subtract_left(at, slopes)
-        each = xp.sum(slopes * moves, axis=(1, 2))
-        squares = at.rows.weight**2
-        sums: Floats = xp.stack([xp.sum(squares * each), xp.sum(squares)])
-        return sums
+@any_arrays
+def _own_moves(branch: Branch, explained: Explained | SensitiveRidge, at: RowsOfModel) -> Floats:
+    """Return −Σ w²h (∂t/∂θ·φ_θ) and Σ w² over some rows, of means or of linear predictors."""
+    moves = branch.moves(at)
+    xp = namespace(moves)
+    slopes = xp.zeros_like(moves)
+    explained.subtract_left(at, slopes)
+    squares = at.rows.weight**2
+    sums: Floats = xp.stack(
+        [xp.sum(squares * xp.sum(slopes * moves, axis=(1, 2))), xp.sum(squares)]
+    )
+    return sums
 
 
 def optimism(problem: PenalizedProblem, fit: Fit, scores: ExplainedScores) -> Floats:
@@ -70,7 +66,9 @@ def optimism(problem: PenalizedProblem, fit: Fit, scores: ExplainedScores) -> Fl
     if not explained.value > 0.0:
         return nothing
     branch = branch_of(state, linearize(problem.definition, state, None))
-    total, squares = state.sum_over_rows(_OwnMoves(branch, explained)) / fit.basis.weight**2
+    total, squares = (
+        state.sum_over_rows(partial(_own_moves, branch, explained)) / fit.basis.weight**2
+    )
     size, m = state.theta.size, len(state.theta)
     used = float((branch.inverse[:size, :size] * state.hessian).sum())
     left = max(1.0 - used / m * float(squares), MIN_LEFT)

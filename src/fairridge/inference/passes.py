@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from fairridge._arrays import DeviceConstants, at_most, blank, joined, namespace
 from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine, in_memory
+from fairridge.families.sums import any_arrays
 from fairridge.inference.influence import Branch, Functional
-from fairridge.inference.rows import FairRows, RowsOfModel, Stack, write_multiples
+from fairridge.inference.rows import RowsOfModel, Stack, write_multiples
 
 # Bytes of terms that are written out before they are multiplied, so that they stay in the cache.
 PIECE_BYTES = 1 << 20
@@ -66,10 +68,10 @@ class Pass(DeviceConstants):
     branch: Branch  # its terms come first
     quantities: tuple[Quantity, ...] = ()  # one column each
 
-    def terms(self, rows: FairRows, more: int = 0) -> Terms:
+    def terms(self, seen: RowsOfModel, more: int = 0) -> Terms:
         """Return all terms of each row, and some columns of zeros for the caller to fill."""
         # What quantities have of the branch's own terms is left out; see `completion`.
-        seen, width = self.branch.seen(rows), self.branch.width - self.branch.n_multiples
+        rows, width = seen.rows, self.branch.width - self.branch.n_multiples
         last = width + len(self.quantities)
         out = blank((rows.n_rows, last + more), rows.sx, by_column=self.branch.apart)
         if self.branch.apart:
@@ -130,53 +132,44 @@ class Weighing(DeviceConstants):
     frequency: bool = False
     leverage: tuple[Floats, float] | None = None  # root of H⁻¹ and sum of the weights, for HC3
 
-    def factors(self, rows: FairRows, theta: Floats) -> Floats:
+    def factors(self, at: RowsOfModel) -> Floats:
         """Return what to multiply the terms of each row with."""
-        xp = namespace(rows.weight)
-        factors: Floats = xp.sqrt(rows.weight) if self.frequency else rows.weight
-        left = self.left(rows, theta)
+        weight, left = at.rows.weight, self.left(at)
+        xp = namespace(weight)
+        factors: Floats = xp.sqrt(weight) if self.frequency else weight
         # The residual of a row of leverage 1 is zero, and lacks nothing that could be added.
         return factors if left is None else factors / xp.where(left < LEAST_LEFT, 1.0, left)
 
-    def left(self, rows: FairRows, theta: Floats) -> Any:
+    def left(self, at: RowsOfModel) -> Any:
         """Return what the leverage of each row, or of one of those it stands for, leaves of 1."""
         if self.leverage is None:
             return None
         root, total = self.leverage
-        curvature = RowsOfModel(rows, theta).curvature / total
-        found = curvature * namespace(rows.weight).sum(rows.times(root) ** 2, axis=1)
-        return 1.0 - at_most(found if self.frequency else rows.weight * found, 1.0 - 1e-10)
+        weight = at.rows.weight
+        found = at.curvature / total * namespace(weight).sum(at.rows.times(root) ** 2, axis=1)
+        return 1.0 - at_most(found if self.frequency else weight * found, 1.0 - 1e-10)
 
 
-@dataclass(frozen=True)
-class _Products(DeviceConstants):
-    """Σ ζζᵀ over rows, ζ their weighted terms; the last row has the sums of the terms."""
-
-    family: Any
-    what: Pass
-    weighing: Weighing
-    any_arrays = True
-
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
-        rows = FairRows.of(self.family, self.what.branch.basis, y, Z, weight, offset)
-        factors = self.weighing.factors(rows, self.what.branch.theta)
-        terms = self.what.terms(rows, 1)
-        if bool(namespace(factors).any(factors != 1.0)):
-            each = factors[:, None]
-            terms = Terms(terms.factors * each, terms.columns, terms.others * each)
-        terms.others[:, -1] = weight / factors
-        return self._gathered(terms, Z)
-
-    def _gathered(self, terms: Terms, Z: Floats) -> Any:
-        return terms.gram()
+def _weighted(what: Pass, weighing: Weighing, at: RowsOfModel) -> Terms:
+    """Return the weighted terms ζ of some rows; the last is 1, times the weight that a row has."""
+    factors, terms = weighing.factors(at), what.terms(at, 1)
+    if bool(namespace(factors).any(factors != 1.0)):
+        each = factors[:, None]
+        terms = Terms(terms.factors * each, terms.columns, terms.others * each)
+    terms.others[:, -1] = at.rows.weight / factors
+    return terms
 
 
-@dataclass(frozen=True)
-class _ClusterSums(_Products):
-    """Σ ζ over the rows of each cluster, after its code, which is one more column of the rows."""
+@any_arrays
+def _products(what: Pass, weighing: Weighing, at: RowsOfModel) -> Floats:
+    """Return Σ ζζᵀ over some rows."""
+    return _weighted(what, weighing, at).gram()
 
-    def _gathered(self, terms: Terms, Z: Floats) -> Any:
-        return Stack((_by_cluster(np.column_stack([Z[:, -1], terms.array()])),))
+
+def _cluster_sums(what: Pass, weighing: Weighing, at: RowsOfModel) -> Stack:
+    """Return Σ ζ over the rows of each cluster, after its code, the column after those of X."""
+    terms = _weighted(what, weighing, at).array()
+    return Stack((_by_cluster(np.column_stack([at.rows.beside, terms])),))
 
 
 def _by_cluster(coded: Floats) -> Floats:
@@ -197,9 +190,10 @@ def products(
     """Return Σ ζζᵀ over all rows, or over clusters of them, in one pass."""
     # One more row and column has the sums of the terms, times their weights once, if there are no
     # clusters.
-    center = what.branch.center
+    branch = what.branch
     if clusters is None:
-        return what.completed(engine.sum_over_columns(_Products(family, what, weighing), center), 1)
+        each = branch.of_rows(family, partial(_products, what, weighing))
+        return what.completed(engine.sum_over_columns(each, branch.center), 1)
     if not in_memory(engine):
         raise ValueError("clusters need the rows in memory: pass a frame or an array.")
     rows, codes = engine.rows, Slab(clusters.astype(np.float64)[:, None])
@@ -207,27 +201,19 @@ def products(
     marked = MemoryEngine(
         rows.with_columns(rows.sensitive, columns, names), separable=engine.separable
     )
-    stack: Stack = marked.sum_over_columns(
-        _ClusterSums(family, what, weighing), np.append(center, 0.0)
-    )
+    each = branch.of_rows(family, partial(_cluster_sums, what, weighing))
+    stack: Stack = marked.sum_over_columns(each, np.append(branch.center, 0.0))
     sums = _by_cluster(stack.array())[:, 1:]
     return what.completed(sums.T @ sums, 1)
 
 
-@dataclass(frozen=True)
-class _Terms:
-    """The terms themselves, unweighted."""
-
-    family: Any
-    what: Pass
-
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Any:
-        rows = FairRows.of(self.family, self.what.branch.basis, y, Z, weight, offset)
-        return Stack((self.what.terms(rows).array(),))
+def _written(what: Pass, at: RowsOfModel) -> Stack:
+    """Return the terms of some rows, unweighted."""
+    return Stack((what.terms(at).array(),))
 
 
 def row_terms(engine: Engine, family: Any, what: Pass) -> Floats:
     """Return the terms of every row, in their order; for rows that fit into memory."""
-    center = what.branch.center
-    stack: Stack = engine.sum_over_columns(_Terms(family, what), center)
+    each = what.branch.of_rows(family, partial(_written, what))
+    stack: Stack = engine.sum_over_columns(each, what.branch.center)
     return stack.array() @ what.completion()

@@ -51,6 +51,7 @@ class FairRows:
     sx: Floats  # centered sensitive attributes s and predictors x, of shape (n, q+p)
     weight: Floats  # sample weights, of shape (n,)
     offset: Floats | None  # added to the linear predictor, of shape (n,)
+    beside: Floats  # columns after those of X, of shape (n, c)
     _products: dict[bytes, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -63,8 +64,9 @@ class FairRows:
         weight: Floats,
         offset: Floats | None,
     ) -> FairRows:
-        """Read centered columns [S, X]; what follows them is left out."""
-        return cls(family, basis, y, Z[:, : sum(basis[0].shape)], weight, offset)
+        """Read centered columns [S, X], and what follows them."""
+        k = sum(basis[0].shape)
+        return cls(family, basis, y, Z[:, :k], weight, offset, Z[:, k:])
 
     @property
     def n_rows(self) -> int:

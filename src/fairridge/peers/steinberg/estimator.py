@@ -19,10 +19,12 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.fairness import StatisticalParity
+from fairridge.models.spaces import plain_space
 from fairridge.peers._groups import discrete_values
 from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
-from fairridge.peers.steinberg.problem import SteinbergProblem, steinberg_problem
-from fairridge.search import Solution
+from fairridge.peers.steinberg.problem import SteinbergProblem
+from fairridge.penalties import Ridge
+from fairridge.search import ModelSettings, Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -123,7 +125,8 @@ class SteinbergRegressor(RegressorMixin, LinearModel):
         codes = [np.unique(column, return_inverse=True)[1] for column in values.T]
         tol = check_number("tol", self.tol, minimum=0.0, strict=True)
         most = check_count("max_iter", self.max_iter)
-        return steinberg_problem(engine, tuple(codes), tol, most)
+        space = plain_space(engine, standardize=True, n_targets=1)
+        return SteinbergProblem(space, tuple(codes), ModelSettings(Ridge(), tol=tol, max_iter=most))
 
     def _solve(
         self, problem: Any, bounds: Floats, held_out: Engine | None = None

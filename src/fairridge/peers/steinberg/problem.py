@@ -17,13 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from fairridge._typing import Floats, Integers
-from fairridge.engines import Engine
 from fairridge.fairness import Definition, StatisticalParity
 from fairridge.models import Fit
-from fairridge.models.spaces import Space, plain_space
+from fairridge.models.spaces import Space
 from fairridge.peers.steinberg.descent import Minimum, descend
 from fairridge.peers.steinberg.mutual_information import Information, mutual_information
-from fairridge.penalties import Ridge
 from fairridge.search.problem import Choice, LeastSquares, ModelSettings, PenalizedProblem
 from fairridge.search.scan import PenaltyProfile
 from fairridge.solvers import Spectrum
@@ -196,14 +194,6 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
     def converged(self, lambda_: float) -> bool:
         """Whether the coefficients at a γ are a minimum."""
         return self.point(lambda_).converged
-
-
-def steinberg_problem(
-    engine: Engine, attributes: tuple[Integers, ...], tol: float, max_iter: int
-) -> SteinbergProblem:
-    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
-    space = plain_space(engine, standardize=True, n_targets=1)
-    return SteinbergProblem(space, attributes, ModelSettings(Ridge(), tol=tol, max_iter=max_iter))
 
 
 def _whitened(centered: Floats, spectrum: Spectrum) -> Floats:

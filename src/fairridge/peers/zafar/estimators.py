@@ -17,11 +17,14 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
+from fairridge.models import factorize
+from fairridge.models.spaces import BlindSpace, blind_space_of
 from fairridge.peers._model import costly, response_kind
-from fairridge.peers.zafar.least_squares import definition_of, zafar_problem
-from fairridge.peers.zafar.logistic import zafar_glm_problem
-from fairridge.peers.zafar.predictor_space import AtZero, Bound
-from fairridge.search import SEPARATION_RIDGE, Solution
+from fairridge.peers.zafar.least_squares import ZafarProblem, definition_of
+from fairridge.peers.zafar.logistic import ZafarGLMProblem
+from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpaces
+from fairridge.penalties import Radial
+from fairridge.search import SEPARATION_RIDGE, ModelSettings, Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,10 +58,13 @@ class _Zafar(LinearModel):
             multiplier="Price of the bound",
         )
 
-    def _checked_options(self) -> dict[str, Any]:
+    def _spaces(self, engine: Engine) -> tuple[BlindSpace, PredictorSpaces]:
+        """Read the rows once, or twice if they are ill-conditioned, and decompose."""
         check_option("bound", self.bound, ("correlation", "covariance"))
         check_option("at_zero", self.at_zero, ("project", "drop"))
-        return {"bound": self.bound, "at_zero": self.at_zero}
+        factor = factorize(engine)
+        spaces = PredictorSpaces(factor, engine.n_sensitive, self.bound, self.at_zero)
+        return blind_space_of(engine, factor, standardize=True), spaces
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training
@@ -152,7 +158,7 @@ class ZafarRegressor(RegressorMixin, _Zafar):
     score = _means.score
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
-        return zafar_problem(engine, **self._checked_options())
+        return ZafarProblem(*self._spaces(engine))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -221,13 +227,10 @@ class ZafarClassifier(ClassifierMixin, _Zafar):
         return costly(self, super().__sklearn_tags__())
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
-        return zafar_glm_problem(
-            engine,
-            response.family,
-            tol=check_number("tol", self.tol, minimum=0.0, strict=True),
-            max_iter=check_count("max_iter", self.max_iter),
-            **self._checked_options(),
-        )
+        tol = check_number("tol", self.tol, minimum=0.0, strict=True)
+        max_iter = check_count("max_iter", self.max_iter)
+        settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, blind=True)
+        return ZafarGLMProblem(*self._spaces(engine), response.family, settings)
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training

@@ -21,11 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine
 from fairridge.fairness import MaximalCorrelation, MaximalCovariance
-from fairridge.models import Fit, factorize
-from fairridge.models.spaces import BlindSpace, blind_space_of
-from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
+from fairridge.models import Fit
+from fairridge.models.spaces import BlindSpace
+from fairridge.peers.zafar.predictor_space import Bound, PredictorSpace, PredictorSpaces
 from fairridge.peers.zafar.slabs import IN_SPAN, limit_at_ratio, project_on_slabs
 from fairridge.search.problem import Choice, LeastSquares, Problem, Solution, Status
 
@@ -202,11 +201,3 @@ class ZafarProblem(LeastSquares, CovarianceBound):
         deviance = float(missed @ missed) + space.residual
         beta = space.to_coefficients @ w
         return self._fit(float(self.basis.center_targets[0]), beta, deviance, lambda_)
-
-
-def zafar_problem(engine: Engine, *, bound: Bound, at_zero: AtZero) -> ZafarProblem:
-    """Read the rows once, or twice if they are ill-conditioned, and decompose."""
-    factor = factorize(engine)
-    space = blind_space_of(engine, factor, standardize=True)
-    spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
-    return ZafarProblem(space, spaces)

@@ -17,14 +17,12 @@ from functools import cached_property
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.engines import Engine
 from fairridge.families import Family
-from fairridge.models import Fit, factorize
-from fairridge.models.spaces import BlindSpace, blind_space_of
+from fairridge.models import Fit
+from fairridge.models.spaces import BlindSpace
 from fairridge.peers.zafar.bounded import BoundedDescent, Chosen, QuadraticModel
 from fairridge.peers.zafar.least_squares import CovarianceBound, Limit, just_below
-from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpace, PredictorSpaces
-from fairridge.penalties import Radial
+from fairridge.peers.zafar.predictor_space import PredictorSpace, PredictorSpaces
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
 from fairridge.search.problem import ModelSettings, Status
 from fairridge.search.scan import scan
@@ -198,10 +196,7 @@ class ZafarGLMProblem(CovarianceBound):
 
     def warm_start(self) -> Floats:
         """Return intercept and raw coefficients without a bound, for problems on other rows."""
-        return self._raw(self.unconstrained())
-
-    def _raw(self, fit: Fit) -> Floats:
-        center, intercepts, raw = fit.place
+        center, intercepts, raw = self.unconstrained().place
         return np.column_stack([intercepts - raw @ center, raw])
 
     def start_from(self, warm_start: Floats | None) -> None:
@@ -240,14 +235,3 @@ def largest_limit(model: QuadraticModel, ratio: float, tol: float) -> Limit:
     choice = profile.choose(ratio, tol)
     limit = 1.0 / choice.lambda_ if choice.lambda_ > 0.0 else np.inf
     return Limit(limit, choice.crossings)
-
-
-def zafar_glm_problem(
-    engine: Engine, family: Family, *, bound: Bound, at_zero: AtZero, tol: float, max_iter: int
-) -> ZafarGLMProblem:
-    """Decompose S and X as for least squares; the response is read in the passes."""
-    factor = factorize(engine)
-    space = blind_space_of(engine, factor, standardize=True)
-    spaces = PredictorSpaces(factor, engine.n_sensitive, bound, at_zero)
-    settings = ModelSettings(Radial(), tol=tol, max_iter=max_iter, blind=True)
-    return ZafarGLMProblem(space, spaces, family, settings)

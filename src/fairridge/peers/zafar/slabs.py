@@ -17,8 +17,6 @@ those that it depends on.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fairridge._typing import Floats, Integers
@@ -30,15 +28,8 @@ IN_SPAN = 1e-9
 ROUNDING_OF_EXCESS = 1e-14
 
 
-class Projection(NamedTuple):
-    """The nearest point v, and the multipliers ν of the bounds: v = x − Yν."""
-
-    point: Floats
-    multipliers: Floats
-
-
-def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
-    """Return the point nearest to x with |yⱼᵀv| ≤ limit for every column of Y."""
+def project_on_slabs(Y: Floats, x: Floats, limit: float) -> tuple[Floats, Floats]:
+    """Return the point v nearest to x with |yⱼᵀv| ≤ limit for every column of Y, and ν."""
     # Starts without any bound and adds the one that is exceeded most, until none is. Each round
     # solves for the multipliers of the active bounds; one whose sign would change leaves. The
     # objective ½‖x − Yν‖² + c‖ν‖₁ falls in every round, so no active set comes back and the search
@@ -46,11 +37,11 @@ def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
     # Normals may be linearly dependent, or zero.
     multipliers = np.zeros(Y.shape[1])
     if not np.isfinite(limit):
-        return Projection(x, multipliers)
+        return x, multipliers
     if len(x) > Y.shape[1] + 1:
-        small = _reduced(Y, x)
-        point, multipliers = project_on_slabs(small.Y, small.x, limit)
-        return Projection(small.outside + small.Q @ point[:-1], multipliers)
+        small_Y, small_x, Q, outside = _reduced(Y, x)
+        point, multipliers = project_on_slabs(small_Y, small_x, limit)
+        return outside + Q @ point[:-1], multipliers
     length = np.linalg.norm(Y, axis=0)
     used = np.flatnonzero(length > 0.0)
     limits = limit / length[used]
@@ -61,24 +52,18 @@ def project_on_slabs(Y: Floats, x: Floats, limit: float) -> Projection:
     outside = x - Q @ (Q.T @ x)
     outside -= Q @ (Q.T @ outside)
     at_bound = solve_upper(R, limit * np.sign(multipliers[active]), transposed=True)
-    return Projection(outside + Q @ at_bound, multipliers)
+    return outside + Q @ at_bound, multipliers
 
 
-class _Reduced(NamedTuple):
-    """The same problem in q + 1 dimensions: the span of Y, and the length of x outside it."""
-
-    Y: Floats
-    x: Floats
-    Q: Floats
-    outside: Floats
-
-
-def _reduced(Y: Floats, x: Floats) -> _Reduced:
+def _reduced(Y: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the same problem in q + 1 dimensions, and Q and what is outside of it."""
+    # Those are the span of Y, and the length of x outside it: without its last coordinate a
+    # point v is Qv + outside.
     Q, R = small_qr(Y)
     outside = x - Q @ (Q.T @ x)
     outside -= Q @ (Q.T @ outside)
     small = np.vstack([np.triu(R), np.zeros(Y.shape[1])])
-    return _Reduced(small, np.append(Q.T @ x, np.linalg.norm(outside)), Q, outside)
+    return small, np.append(Q.T @ x, np.linalg.norm(outside)), Q, outside
 
 
 def _multipliers(Y: Floats, x: Floats, limits: Floats) -> Floats:
