@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,33 +105,34 @@ class PathBands(Tabular):
         return [Table.of(columns, title, backend=self.backend, brief=True)]
 
 
-@dataclass(frozen=True)
-class _Joint:
-    """Σ φ(r)φ(r′) over rows, for every coefficient."""
+# A pass, what its terms are multiplied with, and how rows count: the model at one bound.
+_Part = tuple[Pass, Floats, Weighing]
 
-    family: Any
-    parts: tuple[tuple[Pass, Floats, Weighing], ...]
 
-    def __call__(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        n, count = len(y), len(self.parts) * self.parts[0][1].shape[1]
-        # The rows of a Cox model belong together.
-        step = max(1, MAX_INFLUENCES // count) if self.family.separable else n
-        total: Any = 0.0
-        for start in range(0, n, step):
-            here = slice(start, start + step)
-            part = None if offset is None else offset[here]
-            influences = self._influences(y[here], Z[here], weight[here], part)
-            total = total + influences @ influences.transpose(0, 2, 1)
-        return np.asarray(total)
-
-    def _influences(self, y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
-        """Return weighted influences, of shape (k, m, n)."""
-        rows = FairRows.of(self.family, self.parts[0][0].branch.basis, y, Z, weight, offset)
-        out = np.empty((self.parts[0][1].shape[1], len(self.parts), len(y)))
-        for k, (what, weights, weighing) in enumerate(self.parts):
+def _joint(
+    family: Any,
+    parts: tuple[_Part, ...],
+    y: Floats,
+    Z: Floats,
+    weight: Floats,
+    offset: Floats | None,
+) -> Floats:
+    """Return Σ φ(r)φ(r′) over some rows, for every coefficient, of shape (k, m, m)."""
+    n, k, basis = len(y), parts[0][1].shape[1], parts[0][0].branch.basis
+    # The rows of a Cox model belong together.
+    step = max(1, MAX_INFLUENCES // (len(parts) * k)) if family.separable else n
+    total: Any = 0.0
+    for start in range(0, n, step):
+        here = slice(start, start + step)
+        part = None if offset is None else offset[here]
+        rows = FairRows.of(family, basis, y[here], Z[here], weight[here], part)
+        influences = np.empty((k, len(parts), rows.n_rows))
+        for place, (what, onto, weighing) in enumerate(parts):
             at = what.branch.seen(rows)
-            out[:, k] = weights.T @ (what.terms(at).array() * weighing.factors(at)[:, None]).T
-        return out
+            each = what.terms(at).array() * weighing.factors(at)[:, None]
+            influences[:, place] = onto.T @ each.T
+        total = total + influences @ influences.transpose(0, 2, 1)
+    return np.asarray(total)
 
 
 def bands_of(
@@ -163,7 +165,7 @@ def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
         onto = what.completion() @ analysis.maps(what.branch)[1]
         parts.append((what, onto, analysis.weighing(scheme)))
     first.require_rows()
-    joint = _Joint(first.family, tuple(parts))
+    joint = partial(_joint, first.family, tuple(parts))
     sums: Floats = first.fit.engine.sum_over_columns(joint, first.basis.center)
     return sums
 

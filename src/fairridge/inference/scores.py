@@ -188,7 +188,8 @@ class _Regressions:
     def sums(self, s: Floats, scores: Floats, weight: Floats) -> Floats:
         """Return Σ w²φφᵀ of some rows, for every model, and Σa, Σa² of e∥ and d."""
         beside = (s - self.shift) @ self.root.T
-        factors = weight / _not_leverage(beside, weight / self.weight)
+        leverage = weight / self.weight * (1.0 + (beside * beside).sum(axis=1))
+        factors = weight / np.maximum(1.0 - leverage, MIN_RESIDUAL_LEVERAGE)
         s, out = beside[:, self.n_controls :], []
         for model, b in enumerate(self.b):
             t = scores[:, model] - self.intercept[model] - beside @ self.slope[model].T
@@ -233,11 +234,6 @@ def _least_kish(totals: Floats, squares: Floats) -> float:
     """Return the smallest of (Σa)²/Σa²; infinite if all are zero."""
     used = squares > 0.0
     return float((totals[used] ** 2 / squares[used]).min(initial=np.inf))
-
-
-def _not_leverage(s: Floats, share: Floats) -> Floats:
-    """Return 1 − ℓ of rows with these shares of the weight; never zero."""
-    return np.asarray(np.maximum(1.0 - share * (1.0 + (s * s).sum(axis=1)), MIN_RESIDUAL_LEVERAGE))
 
 
 def _whitening(scatter: Floats) -> Floats:

@@ -9,8 +9,10 @@ from sklearn.base import ClassifierMixin
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
+from fairridge.engines import Engine
 from fairridge.estimators._responses import Classes, NumericResponse, ResponseKind
 from fairridge.families import Gaussian
+from fairridge.models import FairBasis
 from fairridge.search import Choice, Solution
 
 
@@ -48,3 +50,10 @@ def solve_penalized(problem: Any, bounds: Floats, penalty: float | None) -> list
     status: Any = done if problem.converged(penalty) else "not-converged"
     value, components = definition.value(fit), definition.components(fit)
     return [Solution(float(r), fit, value, components, Choice(penalty, status)) for r in bounds]
+
+
+def fair_columns(engine: Engine, basis: FairBasis) -> tuple[Floats, Floats]:
+    """Return the rows of S, centered, and of U."""
+    S, X, _, _ = engine.dense_columns()
+    S = S - basis.center_sensitive
+    return S, X - basis.center_predictors - S @ basis.B

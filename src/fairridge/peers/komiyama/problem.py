@@ -26,8 +26,9 @@ from scipy.optimize import brentq
 from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import StatisticalParity
-from fairridge.models import FairBasis, Fit
+from fairridge.models import Fit
 from fairridge.models.spaces import Space, plain_space
+from fairridge.peers._model import fair_columns
 from fairridge.search.problem import Choice, LeastSquares, Solution
 from fairridge.solvers import Spectrum
 from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, RANK_TOLERANCE
@@ -211,17 +212,11 @@ def komiyama_problem(
     S = Block(basis.sensitive, basis.on_sensitive[:, 0])
     U = Block(basis.predictors, basis.on_predictors[:, 0])
     if covariance is not None:
-        V, q = covariance(_standardized(engine, basis)), engine.n_sensitive
+        rows_of_S, rows_of_U = fair_columns(engine, basis)
+        columns = [rows_of_S / basis.sensitive.scale, rows_of_U / basis.predictors.scale]
+        V, q = covariance(np.hstack(columns)), engine.n_sensitive
         S = S.with_covariance(V[:q, :q], basis.weight, "sensitive attributes")
         U = U.with_covariance(V[q:, q:], basis.weight, "predictors")
     if ridge > 0.0:
         S, U = S.with_ridge(ridge), U.with_ridge(ridge)
     return KomiyamaProblem(space, S, U, predictor_penalty)
-
-
-def _standardized(engine: Engine, basis: FairBasis) -> Floats:
-    """Return the columns [S, U], centered and scaled."""
-    S, X, _, _ = engine.dense_columns()
-    S = S - basis.center_sensitive
-    U = X - basis.center_predictors - S @ basis.B
-    return np.hstack([S / basis.sensitive.scale, U / basis.predictors.scale])

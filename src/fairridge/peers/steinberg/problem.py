@@ -20,6 +20,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.fairness import Definition, StatisticalParity
 from fairridge.models import Fit
 from fairridge.models.spaces import Space
+from fairridge.peers._model import fair_columns
 from fairridge.peers.steinberg.descent import Minimum, descend
 from fairridge.peers.steinberg.mutual_information import Information, mutual_information
 from fairridge.search.problem import Choice, LeastSquares, ModelSettings, PenalizedProblem
@@ -51,11 +52,8 @@ class SteinbergProblem(LeastSquares, PenalizedProblem):
     @cached_property
     def _columns(self) -> Floats:
         """Q: orthonormal columns, under the weights, with the span of S and of U."""
-        S, X, _, _ = self.engine.dense_columns()
-        basis = self.basis
-        S = S - basis.center_sensitive
-        U = X - basis.center_predictors - S @ basis.B
-        return np.hstack([_whitened(S, basis.sensitive), _whitened(U, basis.predictors)])
+        S, U = fair_columns(self.engine, self.basis)
+        return np.hstack([_whitened(S, self.basis.sensitive), _whitened(U, self.basis.predictors)])
 
     @cached_property
     def _least_squares(self) -> Floats:

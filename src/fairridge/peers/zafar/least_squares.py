@@ -64,11 +64,6 @@ class CovarianceBound(Problem):
         """What X can reach."""
         return self.spaces.whole
 
-    @property
-    def bound(self) -> Bound:
-        """What is bounded: correlations or covariances."""
-        return self.spaces.bound
-
     @abstractmethod
     def unconstrained(self) -> Fit:
         """Return the model without a bound."""
@@ -88,7 +83,9 @@ class CovarianceBound(Problem):
     def solve(self, bounds: Floats) -> list[Solution]:
         """Find the model for every bound; none is exceeded, not even by rounding."""
         # Smaller associations than this are rounding.
-        nothing = ASSOCIATION_TOLERANCE * (1.0 if self.bound == "correlation" else self._largest)
+        nothing = ASSOCIATION_TOLERANCE * (
+            1.0 if self.spaces.bound == "correlation" else self._largest
+        )
         positive = bounds[bounds > nothing]
         limits = dict(zip(positive.tolist(), self._limits(positive), strict=True))
         return [
@@ -108,7 +105,7 @@ class CovarianceBound(Problem):
 
     def _measured(self, fit: Fit) -> tuple[float, dict[str, float]]:
         """Return the largest association with S, and that of every column."""
-        definition = definition_of(self.bound)
+        definition = definition_of(self.spaces.bound)
         sizes = definition.associations(*self.spaces.sums(fit.beta), self.basis.weight)
         return float(sizes.max(initial=0.0)), definition.by_name(sizes, self.engine)
 
@@ -148,7 +145,7 @@ class CovarianceBound(Problem):
     def _price(self, multipliers: Floats) -> float:
         """How much the deviance falls per unit of the bound on covariances."""
         # For correlations, of covariances with S of variance one (divisor n).
-        unit = np.sqrt(self.basis.weight) if self.bound == "correlation" else 1.0
+        unit = np.sqrt(self.basis.weight) if self.spaces.bound == "correlation" else 1.0
         return float(unit * np.abs(multipliers).sum())
 
     def _price_at_zero(self, gradient: Floats) -> tuple[float, Status]:
@@ -173,7 +170,7 @@ class ZafarProblem(LeastSquares, CovarianceBound):
         return self._projected(self.reach, self.reach.projection, 0.0)
 
     def _limits(self, bounds: Floats) -> list[Limit]:
-        if self.bound == "covariance":
+        if self.spaces.bound == "covariance":
             return just_below(bounds)
         normals, target = self.reach.normals, self.reach.projection
         return [

@@ -82,7 +82,7 @@ class ZafarGLMProblem(CovarianceBound):
     def _normals(self) -> Floats:
         """What is bounded, as products with θ."""
         none = np.zeros(self.reach.normals.shape[1])
-        unit = self._unit if self.bound == "covariance" else 1.0
+        unit = self._unit if self.spaces.bound == "covariance" else 1.0
         return np.vstack([none, unit * self.reach.normals])
 
     @property
@@ -94,7 +94,7 @@ class ZafarGLMProblem(CovarianceBound):
 
     def _limits(self, bounds: Floats) -> list[Limit]:
         """Return limits at which the largest correlations are just below the bounds."""
-        if self.bound == "covariance":
+        if self.spaces.bound == "covariance":
             return just_below(bounds)
         return [Limit(np.inf) if r >= 1.0 else self._searched(r) for r in bounds.tolist()]
 
