@@ -45,7 +45,7 @@ from tools.fuzz.peers import komiyama, zafar
 from tools.fuzz.problems import BEYOND, Problem, draw
 from tools.fuzz.reference import INDIVIDUAL, Unconstrained, unfairness
 from tools.fuzz.separation import endless_change, is_separated
-from tools.fuzz.stationarity import RIDGE, deviance_scale, remaining_gain, undetermined
+from tools.fuzz.stationarity import ELSEWHERE, RIDGE, deviance_scale, remaining_gain, undetermined
 from tools.fuzz.uses import USES, draw_use, examine_use
 from tools.fuzz.verdict import SLOW, STOP, Verdict
 
@@ -300,6 +300,7 @@ def _wrong_separation(
     ):
         yield "warns of separation, but the deviance has a minimum"
     held = problem.predictor_penalty > 0.0 or (problem.has_other_bound and first.model.lambda_ > 0)
+    held = held or _is_undetermined(problem, columns)
     if held or problem.model != "ridge" or any(_is_of_separation(x) for _, x in first.warnings):
         return
     # A penalty on α leaves directions of U only.
@@ -430,11 +431,13 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
         if not (model.converged_ and other.model.converged_) or _is_ambiguous(problem, columns):
             continue
         several = name == "path" or (_fits_any_rows(columns) and name != "scaled")
-        if problem.bounds_means and several:
-            # Bounds on means have several minima (docs/algorithms.md): each is judged by itself.
-            # A path warns of separation at any of its bounds.
-            ridges = {_small(problem, other, columns), _small(problem, first, columns)}
-            judged = [list(_wrong_other_bound(problem, other, columns, x)) for x in ridges]
+        # A path warns of separation at any of its bounds.
+        ridges = {_small(problem, other, columns), _small(problem, first, columns)}
+        if (problem.bounds_means and several) or _has_light_rows(columns, ridges, name):
+            # Bounds on means have several minima (docs/algorithms.md), and whether rows of next
+            # to no weight are separated is a matter of the last digits: each is judged by itself.
+            there = replace(problem, source=ELSEWHERE) if name == problem.source else problem
+            judged = [list(_wrong_again(there, other, columns, x)) for x in ridges]
             yield from (f"{name}: {violation}" for violation in min(judged, key=len))
             continue
         agree = AGREE + 1e3 * columns.digits + _coarse(problem)
@@ -449,6 +452,24 @@ def _compared(problem: Problem, first: Answer, others: dict[str, Answer]) -> Ite
             return float(fitted.deviance_) + penalty
 
         yield from _different(problem, model, other.model, name, of_value, slack, objective)
+
+
+def _has_light_rows(columns: Columns, ridges: set[float], name: str) -> bool:
+    """Whether rows of next to no weight have made one of two fits of the same rows separated."""
+    light = columns.weight.min() <= WEIGHT * columns.weight.max()
+    return bool(light and len(ridges) > 1 and name != "scaled")
+
+
+def _wrong_again(problem: Problem, other: Answer, columns: Columns, small: float) -> Iterator[str]:
+    """Judge another fit of the same problem by itself."""
+    if problem.has_other_bound:
+        yield from _wrong_other_bound(problem, other, columns, small)
+        return
+    fair = coefficients_of(other.model, columns)
+    yield from _wrong_bound(problem, other, columns, fair)
+    gain = remaining_gain(problem, columns, fair, float(other.model.lambda_), small)
+    if not gain <= GAIN:
+        yield f"not stationary: another step gains {gain:.2g} of the deviance"
 
 
 def _rounding_of_value(problem: Problem, columns: Columns, model: Any) -> float:

@@ -91,7 +91,7 @@ def _hardly_varies(problem: Problem) -> bool:
     if problem.family in (*CLASSES, "cox"):
         return False
     y = problem.y[_kept(problem)].astype(float)
-    if problem.family in COUNTS and y.max(initial=0.0) > COUNT:
+    if problem.family in (*COUNTS, *LOG_LINKS) and y.max(initial=0.0) > COUNT:
         return True
     if problem.family == "gaussian" and problem.offset is not None:
         y = y - problem.offset[_kept(problem)]

@@ -36,8 +36,11 @@ from tools.fuzz.stationarity import (
 )
 
 Floats = NDArray[np.float64]
-# Part of a variance that controls leave and that is theirs, but for rounding.
-LEFT = 1e-12
+# Part of a variance that controls leave and that is theirs, but for rounding: searches may end
+# where the library's own, 10⁻¹², begins.
+LEFT = 2e-12
+# Variance of a linear predictor that is rounding, if it has no unit.
+ROUNDING = 1e-26
 # Families with the log link.
 LOG = ("poisson", "quasi-poisson", "gamma", "tweedie", "negative-binomial")
 
@@ -223,8 +226,12 @@ class _Model:
         return np.array([(Z.T @ chain(one)).T.ravel() for one in each])
 
     def share(self) -> Value | None:
-        """R² on S of the means, or of η."""
-        return self._form.share(self._bounded[0], self.columns.digits)
+        """R² on S of the means, or of η; None of an η that is rounding."""
+        values, family = self._bounded[0], self.columns.likelihood.family
+        spread = float(variance(values, self.columns.weight))
+        if not self._bounds_means and family != "gaussian" and spread <= ROUNDING:
+            return None
+        return self._form.share(values, self.columns.digits)
 
     def _design(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return [1, S, U] or [1, C, X], the ridge on each column, and the coefficients.

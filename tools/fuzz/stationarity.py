@@ -22,6 +22,8 @@ ZERO = 1e-9
 RIDGE = 1e-6
 # Part of the deviance below which a minimum says nothing of coefficients.
 DIGITS = 1e-12
+# Source of a problem whose answer from there is judged.
+ELSEWHERE = "elsewhere"
 # Directions with less than this of the largest are collinear.
 COLLINEAR = 1e-9
 
@@ -59,7 +61,7 @@ def _slope(
     """
     likelihood, w, eta = columns.likelihood, columns.weight, model.eta(columns)
     m = model.alpha.shape[1]
-    held = not np.isfinite(lambda_) or problem.unfairness == 0.0
+    held = not np.isfinite(lambda_) or (problem.unfairness == 0.0 and lambda_ > 0.0)
     ones = np.ones((len(w), 1 if likelihood.has_intercept else 0))
     sd_S, sd_U = (np.sqrt(weighted_mean(Z**2, w)) for Z in (columns.S, columns.U))
     S, U = over(columns.S, sd_S), over(columns.U, sd_U)
@@ -130,10 +132,11 @@ def shortest(Z: Floats, ratio: Floats) -> Floats:
 def ridge_units(problem: Problem, sd: Floats, columns: Columns) -> Floats:
     """Return sizes of coefficients of standardized columns in the ridge on separated data.
 
-    They are ones; of more columns than rows, as a penalty sees them, unless the model is blind
-    or has controls: then it is solved in its columns.
+    They are ones; of more columns than rows, as a penalty sees them, unless the model is blind,
+    has controls or reads files: then it is solved in its columns.
     """
-    wide = columns.U.shape[1] > len(columns.U) and not (problem.blind or problem.controls)
+    whole = problem.blind or problem.controls or problem.source == ELSEWHERE
+    wide = columns.U.shape[1] > len(columns.U) and not whole
     return unit_ratio(problem, sd) if wide else np.ones_like(sd)
 
 

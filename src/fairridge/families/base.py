@@ -43,6 +43,8 @@ class Family(ABC):
         Whether the mean is the probability of y = 1.
     has_intercept : bool
         Whether the deviance depends on the intercept.
+    has_minimum : bool
+        Whether no columns separate the responses, as every row gets worse both ways.
     separable : bool
         Whether the deviance is a sum over independent rows.
     is_open : bool
@@ -75,6 +77,7 @@ class Family(ABC):
     least_squares = False
     proportion = False
     has_intercept = True
+    has_minimum = False
     separable = True
     share: Share = "deviance"
     distance: Distance = AbsoluteDifference()

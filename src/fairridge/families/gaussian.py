@@ -39,6 +39,7 @@ class Gaussian(SinglePredictor):
     name = "gaussian"
     link = "identity"
     least_squares = True
+    has_minimum = True
     share = "variance"
 
     def unit_deviance(self, y: Floats, eta: Floats) -> Floats:

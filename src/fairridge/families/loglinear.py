@@ -155,6 +155,7 @@ class Gamma(LogLink):
 
     name = "gamma"
     power = 2.0
+    has_minimum = True
     pearson = power_pearson
 
     def unit_deviance(self, y: Floats, eta: Floats, log_size: float = 0.0) -> Floats:

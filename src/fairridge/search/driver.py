@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.search.penalized_glm import ROUGH_PASSES, ROUGH_TOLERANCE, PenalizedGLM
-from fairridge.search.problem import Choice, lambda_grid
+from fairridge.search.problem import DECADES_ABOVE, Choice, lambda_grid
 from fairridge.solvers import Point, minimize
 from fairridge.solvers.newton import HESSIAN_COST, LocalModel, Step
 from fairridge.solvers.spectrum import CURVATURE_TOLERANCE
@@ -324,7 +324,7 @@ def predicted_choice(predicted: Predicted, local: LocalModel, r: float) -> Choic
     if not rates.size:
         return Choice.UNCONSTRAINED
     halves = 0.5 / np.array([rates.max(), rates.min()])  # 1/(2t) halves a direction
-    if np.isinf(halves).any():  # far away nothing moves
+    if np.isinf(10.0**DECADES_ABOVE * halves).any():  # far away nothing moves
         return None
     grid = lambda_grid(*halves.tolist())
     least = local.least

@@ -324,7 +324,9 @@ class PenalizedGLM:
 
     def is_flat(self, point: Point) -> bool:
         """Whether the deviance has lost its curvature in some direction since the null model."""
-        return self.ridge == 0.0 and len(self._flattened(point, LOST_CURVATURE)) > 0
+        if self.ridge > 0.0 or self.family.has_minimum:
+            return False
+        return len(self._flattened(point, LOST_CURVATURE)) > 0
 
     def _flattened(self, point: Point, below: float) -> Floats:
         """Return directions that have lost their curvature since the null model, one per row."""

@@ -27,6 +27,7 @@ and λ = 0 and λ = ∞ are like any other.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -58,12 +59,12 @@ SLOW, TROUBLED_STEPS = 0.2, 3
 # Decrease, and change of the slope along a step, that are large: the step is far from a minimum,
 # whatever its contraction, and gradients tell nothing of the Hessian at its end.
 LARGE_STEP = 1e-2
-# Parts of the typical curvature that damp a step: the first, and the last.
-LEAST_DAMPING, MOST_DAMPING = 1e-7, 100.0
 # A step that fails is shortened by a factor. One that keeps this part of its promise may be
-# followed by one that is longer by another; and steps shorter than this lead nowhere. By that
-# other factor damping grows: a step with so much less of it is no longer than is allowed next.
+# followed by one that is longer by another; and steps shorter than this lead nowhere.
 SHORTER, KEPT_PROMISE, LONGER, LEAST_RADIUS = 0.25, 0.5, 3.0, 1e-9
+# Parts of the typical curvature that damp a step, from 10⁻⁷ to 100: by a factor apart that makes a
+# step no longer than is allowed next.
+DAMPINGS: list[float] = (1e-7 * LONGER ** np.arange(20.0)).tolist()
 
 
 @dataclass(frozen=True)
@@ -184,13 +185,22 @@ def _within(
     descent: Descent, point: Point, radius: float, before: float
 ) -> tuple[Step | None, float]:
     """Return the step with the least damping that is not longer than a radius."""
-    step, damping = descent.propose(point, 0.0, before), 0.0
-    while step is not None and radius < np.inf and (length := _length(descent, step)) > radius:
-        if damping >= MOST_DAMPING:  # what is held at zero asks for a step of this length
-            return replace(step, change=radius / length * step.change), damping
-        damping = max(LONGER * damping, LEAST_DAMPING)
-        step = descent.propose(point, damping, before)
-    return step, damping
+    step = descent.propose(point, 0.0, before)
+    if step is None or radius == np.inf or _length(descent, step) <= radius:
+        return step, 0.0
+    steps: dict[float, Step | None] = {}
+
+    def is_short(damping: float) -> bool:
+        steps[damping] = trial = descent.propose(point, damping, before)
+        return trial is None or _length(descent, trial) <= radius
+
+    place = bisect_left(DAMPINGS, True, key=is_short)
+    damping = DAMPINGS[min(place, len(DAMPINGS) - 1)]
+    step = steps[damping]
+    if place < len(DAMPINGS) or step is None:
+        return step, damping
+    # What is held at zero asks for a step of this length.
+    return replace(step, change=radius / _length(descent, step) * step.change), damping
 
 
 def _length(descent: Descent, step: Step) -> float:
