@@ -10,7 +10,7 @@ import fairridge
 # numbers by how many there are.
 NAMED = {
     "fairridge.engines.blocks._pool",
-    "fairridge._arrays._special",
+    "fairridge._arrays.special",
     "fairridge.engines.device_products._multiplies",
     "fairridge.engines.device_products._properties",
     "fairridge.inference.scores._random_numbers",
