@@ -194,7 +194,14 @@ class CategoricalColumn:
             raise MissingLevelError(missing_message({self.name: gone}))
         unseen, stands = codes == -2, self.unseen(unknown)
         if stands is None:
-            raise ValueError(self.unseen_message(column, int(np.argmax(unseen))))
+            code = column.codes[np.argmax(unseen)]
+            level = MISSING if code < 0 else column.levels[code]
+            raise ValueError(
+                f"column {self.name!r} has the level {level!r}, which was not there at fit "
+                f"(levels: {listed(self.levels, 8)}). Use unknown='base' to treat such rows as the "
+                f"base level {self.levels[self.base]!r}, or as the average of a sensitive "
+                "attribute."
+            )
         place = self.base if self.rest is None else self.rest
         indicators = self._indicators(np.where(unseen, place, codes))
         if self.rest is not None or not stands.any():
@@ -208,16 +215,6 @@ class CategoricalColumn:
         places[self.base :] -= 1
         places[self.base] = -1
         return Indicators(places[codes], self.width)
-
-    def unseen_message(self, column: Levels, row: int) -> str:
-        """Say that a row has a level that was not there at fit."""
-        code = column.codes[row]
-        level = MISSING if code < 0 else column.levels[code]
-        return (
-            f"column {self.name!r} has the level {level!r}, which was not there at fit "
-            f"(levels: {listed(self.levels, 8)}). Use unknown='base' to treat such rows as the "
-            f"base level {self.levels[self.base]!r}, or as the average of a sensitive attribute."
-        )
 
 
 ColumnEncoding = NumericColumn | FilledColumn | CategoricalColumn
@@ -361,12 +358,11 @@ class Encoding:
     @cached_property
     def empty(self) -> frozenset[int]:
         """Encoded columns of levels without rows."""
-        columns, start = set(), 0
-        for column in self.columns:
+        found: set[int] = set()
+        for column, places in zip(self.columns, self._own_places, strict=True):
             if isinstance(column, CategoricalColumn):
-                columns |= {start + k - (k > column.base) for k in column.empty}
-            start += column.width
-        return frozenset(columns)
+                found |= {places[k - (k > column.base)] for k in column.empty}
+        return frozenset(found)
 
     @property
     def single(self) -> tuple[str, ...]:
