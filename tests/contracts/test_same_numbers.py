@@ -456,7 +456,7 @@ def test_reports_on_training_rows(kind, definition, option):
     contents, chosen = page.contents, page.contents.chosen
     assert contents.achieved[chosen] == pytest.approx(case.bounded(), **CLOSE)
     for key, value in case.shares().items():
-        assert contents.yardstick[key].training[chosen] == pytest.approx(value, **CLOSE)
+        assert contents.dependence_shares[key].training[chosen] == pytest.approx(value, **CLOSE)
     card, allowed = (
         page.text("card"),
         bounded_measure(case.model).at_most(contents.unfairness[chosen]),

@@ -40,7 +40,7 @@ def test_a_report_states_the_interval_of_what_is_bounded_and_names_the_controls(
     assert said in page.summary
     assert said in page.card
     # The plain share is another number, and is said to be that of everyone.
-    plain = page.contents.yardstick["share_of_means"].training[page.contents.chosen]
+    plain = page.contents.dependence_shares["share_of_means"].training[page.contents.chosen]
     assert plain > high
     assert "Among everyone, " in page.summary
 

@@ -55,13 +55,13 @@ def test_held_out_numbers_are_those_of_cross_validation(binomial_report, people,
     model = FairRidgeClassifier(0.02, sensitive=["sex", "age"])
     found = cross_validate(model, people_X, y, unfairness=[0.02], cv=3, random_state=0)
     table, auc = found.to_frame(), contents.accuracy[0]
-    curves = contents.yardstick | {"auc": auc, "achieved": contents.dependence}
+    curves = contents.dependence_shares | {"auc": auc, "achieved": contents.dependence}
     assert contents.folds == 3
     for name in ("share_of_eta", "share_of_means", "auc", "achieved"):
         assert curves[name].held_out[k] == pytest.approx(table[name].mean(), abs=1e-6), name
     for name in ("auc", "achieved"):
         assert curves[name].error[k] == pytest.approx(table[name].sem(), abs=1e-6), name
-    for name in contents.yardstick:
+    for name in contents.dependence_shares:
         assert curves[name].name in binomial_report.html
     # Groups are those of all rows, each predicted by a model that has not seen it.
     own = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=1)[0]
@@ -72,7 +72,7 @@ def test_held_out_numbers_are_those_of_cross_validation(binomial_report, people,
         for x, z in zip(a.groups, b.groups, strict=True):
             assert x.mean_prediction.value == pytest.approx(z.mean_prediction.value, abs=1e-6)
             assert x.selection_rate.value == z.selection_rate.value
-    gap = contents.yardstick["decision_gap"].held_out[k]
+    gap = contents.dependence_shares["decision_gap"].held_out[k]
     assert gap == pytest.approx(wanted.demographic_parity_difference)
 
 
@@ -88,9 +88,9 @@ def test_a_blind_report_shows_the_model_that_uses_s(people, people_X, binomial_r
     found = fairridge.report(model, people_X, people["binomial"], cv=3, bootstrap=0)
     sighted, other = found.contents.sighted, binomial_report.contents
     k = other.chosen
-    for key, curve in sighted.yardstick.items():
+    for key, curve in sighted.dependence_shares.items():
         for which in ("training", "held_out"):
-            wanted = getattr(other.yardstick[key], which)[k]
+            wanted = getattr(other.dependence_shares[key], which)[k]
             assert getattr(curve, which) == pytest.approx([wanted], abs=1e-6), (key, which)
     for curve, wanted in zip(sighted.accuracy, other.accuracy, strict=True):
         assert curve.best_known == pytest.approx([wanted.best_known[k]], abs=1e-5)
@@ -240,7 +240,7 @@ def test_counts_decide_nothing_by_themselves():
     found = fairridge.report(model, X, y, offset=offset, cv=0, bootstrap=0, response="claims")
     contents, k = found.contents, found.contents.chosen
     assert contents.main.decisions is None
-    assert "decision_gap" not in contents.yardstick
+    assert "decision_gap" not in contents.dependence_shares
     for word in ("selected", "decisions", "Favorable", "four fifths", "R² is"):
         assert word not in found.summary, word
     groups = found.html.split('id="groups"')[1].split('id="coefficients"')[0]

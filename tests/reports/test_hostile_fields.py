@@ -21,7 +21,7 @@ RECORDS = (*(each for each in vars(contents).values() if is_dataclass(each)), *S
 # These choose code, and never reach a page.
 CODES = {
     "Subject.reads", "Subject.link", "Curve.key", "NewRowsMeasure.key", "ReportContents.status",
-    "ReportContents.yardstick", "Sighted.yardstick", "Measure.whole",
+    "ReportContents.dependence_shares", "Sighted.dependence_shares", "Measure.whole",
 }  # fmt: skip
 FIELDS = sorted(
     name

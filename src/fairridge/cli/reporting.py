@@ -129,7 +129,7 @@ def _facts(contents: Any) -> dict[str, Any]:
             **values(contents.dependence),
             "refits": None if refits is None else [refits.low, refits.high, refits.count],
         },
-        **{key: values(curve) for key, curve in contents.yardstick.items()},
+        **{key: values(curve) for key, curve in contents.dependence_shares.items()},
         "accuracy": {"is": first.name, **values(first)},
         "mean_ratio": vars(contents.main.audits[k].mean_ratio),
         "inference": _inference(contents),

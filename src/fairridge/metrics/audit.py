@@ -22,8 +22,8 @@ from fairridge.metrics.groups import Attribute, attribute_values, attributes_of,
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import (
     AuditedInput,
-    Decided,
     GivenKind,
+    OutcomeSettings,
     Representatives,
     decide,
     of_times,
@@ -262,7 +262,7 @@ def _first_look(rows: AuditedInput) -> Sums:
 def _compared(
     columns: AuditedColumns,
     controls: Sequence[Attribute],
-    decided: Decided,
+    decided: OutcomeSettings,
     rows: AuditedInput,
 ) -> ComparedRows:
     """Group rows and read their predictions."""

@@ -52,7 +52,7 @@ from fairridge.metrics.groups import (
     written_out,
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
-from fairridge.metrics.outcomes import Decided, Outcomes
+from fairridge.metrics.outcomes import Outcomes, OutcomeSettings
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import (
     AdjustedDifferences,
@@ -74,7 +74,7 @@ CALIBRATION_BINS = 10
 
 
 @dataclass(frozen=True)
-class AuditedRows:
+class SensitiveRows:
     """Rows before anything is predicted of them: S, written out, and its groups."""
 
     columns: Floats  # S as `written_out` gives it, of shape (n, q)
@@ -119,7 +119,7 @@ class AuditedColumns:
         """The attributes that these belong to."""
         return [k for k, one in enumerate(self.attributes) for _ in one.column_names]
 
-    def rows(self, table: Table, *, every_cell: bool = False) -> AuditedRows:
+    def rows(self, table: Table, *, every_cell: bool = False) -> SensitiveRows:
         """Write rows out, and group them; by `every_cell` of crossed attributes for batches."""
         columns = written_out(self.attributes, table)
         parts = [one.grouping(table.column(k)) for k, one in enumerate(self.attributes)]
@@ -128,14 +128,14 @@ class AuditedColumns:
             crossed = crossed_columns(columns, self.owners)
             if len(parts) > 1:
                 parts.append(crossing(parts, every_cell=every_cell))
-        return AuditedRows(columns, crossed, tuple(parts))
+        return SensitiveRows(columns, crossed, tuple(parts))
 
 
 @dataclass(frozen=True)
 class ComparedRows:
     """Rows with what was predicted of them."""
 
-    known: AuditedRows
+    known: SensitiveRows
     outcomes: Outcomes
     eta: Floats | None = None  # linear predictors, of shape (n, K)
     classes: dict[str, Floats] = field(default_factory=dict)  # probabilities of several classes
@@ -200,7 +200,7 @@ class Asked:
     """What an audit is asked for."""
 
     columns: AuditedColumns
-    decided: Decided
+    decided: OutcomeSettings
     confidence: float
     small: int  # rows below which a group is small
     minimum_share: float = 0.0  # share of all rows below which it is, too

@@ -33,7 +33,7 @@ GivenKind = Kind | Literal["amounts"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decided:
+class OutcomeSettings:
     """How responses and predictions are read, which all rows together decide."""
 
     kind: Kind  # what the numbers are
@@ -99,7 +99,7 @@ class AuditedInput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcomes(Decided):
+class Outcomes(OutcomeSettings):
     """Responses and predictions as numbers, without the rows of zero weight."""
 
     # The response; 1 for the positive class and 0 for the others, of shape (n,).
@@ -172,7 +172,7 @@ def decide(
     kind: GivenKind | None = None,
     rates: bool = False,
     of_times: bool = False,
-) -> Decided:
+) -> OutcomeSettings:
     """Say how responses and predictions are read; see `audit` for parameters."""
     # `response` and every column that is `predicted` have representatives of all rows, in order.
     # `name` is that of the response, `rates` says whether rows have exposures, and `of_times`
@@ -182,7 +182,7 @@ def decide(
     rule = {"threshold": threshold, "top": top}
     if of_times:
         wanted = favorable_outcome(favorable, score="hazard")
-        return Decided(kind="regression", favorable=wanted, of_times=True, **rule)
+        return OutcomeSettings(kind="regression", favorable=wanted, of_times=True, **rule)
     if kind is not None:
         check_option("kind", kind, ("regression", "classification", "amounts"))
     place = None
@@ -197,14 +197,14 @@ def decide(
     if known == "regression":
         amounts = _amounts(response, score, kind, rates=rates)
         wanted = favorable_outcome(favorable, name)
-        return Decided(kind=known, favorable=wanted, amounts=amounts, place=place, **rule)
+        return OutcomeSettings(kind=known, favorable=wanted, amounts=amounts, place=place, **rule)
     positive, labels = _positive(score, positive, response)
     classes = () if response is None else response.tolist()
     if labels and top is not None:
         raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
     # Scores whose top is selected need not be probabilities.
     level = _threshold(score, threshold if top is None else 0.0, labels=labels)
-    return Decided(
+    return OutcomeSettings(
         kind="classification",
         positive=positive,
         threshold=level if top is None else None,

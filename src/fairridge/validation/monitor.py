@@ -166,7 +166,7 @@ class Monitor:
         X: TableLike | None = None,
         sensitive_features: TableLike | None = None,
     ) -> None:
-        self._watched = watched_of(model, X, sensitive_features)
+        self._watched = monitored_scores(model, X, sensitive_features)
         self._streams = self._watched.streams(unfairness)
         bounds = {stream.measure.attributes[0]: stream.r for stream in self._streams}
         one = len(self._streams) == 1 and self._streams[0].measure.columns is None
@@ -338,7 +338,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Watched:
+class MonitoredScores:
     """The scores whose R² on S is watched, and in which rows."""
 
     model: ScoredModel
@@ -480,14 +480,14 @@ class Watched:
             )
         return dense_columns(self.encoding.pieces(S, places, "error"), self.encoding.names)
 
-    def in_units(self, center: Floats, unit: Floats) -> Watched:
+    def in_units(self, center: Floats, unit: Floats) -> MonitoredScores:
         """Return the same in these units, but for levels and probabilities, which stay."""
         unit = np.where(np.isfinite(unit) & (unit > 0.0), unit, 1.0)
         whole = np.isfinite(self._reach)
         return replace(self, center=np.where(whole, 0.0, center), unit=np.where(whole, 1.0, unit))
 
 
-def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Watched:
+def monitored_scores(model: Any, X: Any = None, sensitive_features: Any = None) -> MonitoredScores:
     """Say what a monitor of a model watches; raise if it cannot be watched."""
     # - Statistical parity as a share of variance, in gaussian, Cox and blind models:
     #   R² of the linear predictor on S.
@@ -512,13 +512,13 @@ def watched_of(model: Any, X: Any = None, sensitive_features: Any = None) -> Wat
     scores = predicted(model, X, sensitive_features)
     scores = scores[:, 1:] if scores.ndim == 2 and scores.shape[1] == 2 else scores
     n_scores = 1 if scores.ndim == 1 else scores.shape[1]
-    plain = Watched(known, measure, encoding, S.names, "", bounded=False, n_scores=n_scores)
+    plain = MonitoredScores(known, measure, encoding, S.names, "", bounded=False, n_scores=n_scores)
     found = np.column_stack([plain._encoded(S), scores])
     digest = sha256(np.ascontiguousarray(found, dtype="<f8").tobytes()).hexdigest()
     return replace(plain, fingerprint=digest).in_units(found.mean(axis=0), found.std(axis=0))
 
 
-def _bounded_by(model: ScoredModel) -> Watched:
+def _bounded_by(model: ScoredModel) -> MonitoredScores:
     """Return what a fair model bounds, or the share of its means."""
     form, measure = linear_form(model.linear, "Monitor"), model.measure
     assert measure is not None
@@ -537,7 +537,7 @@ def _bounded_by(model: ScoredModel) -> Watched:
     ends = form.family.mean(ends) if measure.whole == "means" and n_scores == 1 else ends
     own = np.concatenate([q + np.array(controls, dtype=np.intp), np.arange(q)])
     fingerprint, encoding = str(model.linear.fingerprint_), form.design.sensitive.inner
-    plain = Watched(
+    plain = MonitoredScores(
         model, measure, encoding, None, fingerprint, bounded, n_scores=n_scores, controls=controls
     )
     return plain.in_units(

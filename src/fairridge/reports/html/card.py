@@ -23,7 +23,7 @@ def card(contents: ReportContents) -> str:
     # they can be computed; intended use is left to the owners.
     subject, places = contents.subject, ("training", "held out", "training, no bound")
     accuracy = [_values(contents, curve) for curve in contents.accuracy]
-    shares = [contents.dependence, *contents.yardstick.values()]
+    shares = [contents.dependence, *contents.dependence_shares.values()]
     model = [
         *model_facts(contents),
         ("Needs sensitive attributes to predict", "yes" if subject.needs_sensitive else "no"),

@@ -188,7 +188,9 @@ class Scoring:
 class Sighted:
     """The model that uses S, at the bound of a blind one."""
 
-    yardstick: dict[str, Curve]  # the numbers that every model is described by, at this bound only
+    dependence_shares: dict[
+        str, Curve
+    ]  # the numbers that every model is described by, at this bound only
     accuracy: tuple[Curve, ...]  # measures of accuracy, at this bound only
 
 
@@ -242,7 +244,7 @@ class ReportContents(Audited):
     status: tuple[str, ...]  # how each search ended
     dependence: Curve  # what is bounded, as far as it can be measured alike in all rows
     # The numbers that every model is described by; see `metrics.dependence_shares`.
-    yardstick: dict[str, Curve]
+    dependence_shares: dict[str, Curve]
     accuracy: tuple[Curve, ...]  # measures of accuracy, the most informative one first
     folds: int  # held-out folds; 0 for none
     refits: Refits | None  # the bootstrap
@@ -279,13 +281,13 @@ class ReportContents(Audited):
     @property
     def bounds_eta(self) -> bool:
         """Whether `dependence` is the share of scores explained by S."""
-        eta = self.yardstick["share_of_eta"].training
+        eta = self.dependence_shares["share_of_eta"].training
         return bool(np.allclose(self.dependence.training, eta, rtol=0.0, atol=1e-9))
 
     @property
     def on_predictions(self) -> Floats | None:
         """Share of means explained by S, unless those are the linear predictors themselves."""
-        curve = self.yardstick.get("share_of_means")
+        curve = self.dependence_shares.get("share_of_means")
         return None if curve is None or self.subject.link == "identity" else curve.best_known
 
 

@@ -217,7 +217,7 @@ def _curves(family: Family, measured: list[Measured]) -> dict[str, Any]:
     """Return the numbers that every model is described by, without errors, and its accuracy."""
     known = measured[-1].measures
     return {
-        "yardstick": {
+        "dependence_shares": {
             key: replace(_curve(measured, key, name, False), error=None)
             for key, name in WORDS.items()
             if key in known

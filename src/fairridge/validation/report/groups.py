@@ -16,8 +16,8 @@ from fairridge.metrics.batches import Batches, InMemory
 from fairridge.metrics.comparison import (
     Asked,
     AuditedColumns,
-    AuditedRows,
     ComparedRows,
+    SensitiveRows,
     compare,
     compare_crossed,
 )
@@ -25,7 +25,7 @@ from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
 from fairridge.metrics.groups import Grouping, crossing
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.learned_share import learned_share
-from fairridge.metrics.outcomes import Decided, Outcomes, nonnegative
+from fairridge.metrics.outcomes import Outcomes, OutcomeSettings, nonnegative
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.selection import check_top, select
 from fairridge.reports.html.contents import Crossed, Decisions, Sample
@@ -63,7 +63,7 @@ class ReportGroups:
     columns: AuditedColumns  # how S is written out and grouped
     rule: DecisionRule
     small: int  # rows below which a group is small
-    known: AuditedRows | None = None  # S of rows in memory, written out, and its groups
+    known: SensitiveRows | None = None  # S of rows in memory, written out, and its groups
 
     @classmethod
     def of(cls, shown: ReportRows, options: ReportSettings) -> ReportGroups:
@@ -73,7 +73,7 @@ class ReportGroups:
         known = columns.rows(shown.rows.attributes) if shown.inputs is not None else None
         return cls(columns, rule, int(options.small), known)
 
-    def asked(self, decided: Decided, *, brief: bool = False) -> Asked:
+    def asked(self, decided: OutcomeSettings, *, brief: bool = False) -> Asked:
         """Say what is compared; in full at one bound only."""
         return Asked(self.columns, decided, CONFIDENCE, self.small, brief=brief)
 

@@ -44,7 +44,7 @@ def _comparison(contents: ReportContents, board: Board) -> list[Html]:
     }
     if not contents.bounds_eta:
         measures[f"The same, {curve.where}"] = lambda k: amount(contents, curve.best_known[k])
-    for share in contents.yardstick.values():
+    for share in contents.dependence_shares.values():
         measures[f"{share.name}, {share.where}"] = share.text
     for accuracy in contents.accuracy:
         measures[f"{accuracy.name}, {accuracy.where}"] = accuracy.with_error
@@ -132,9 +132,9 @@ def price_of_blindness(contents: ReportContents) -> list[str]:
         f"{other.text(0)} instead of {first.text(k)}.",
         *(
             f"There the {there.name[0].lower()}{there.name[1:]} is {there.text(0)} instead of "
-            f"{contents.yardstick[key].text(k)}."
-            for key, there in contents.sighted.yardstick.items()
-            if key in contents.yardstick
+            f"{contents.dependence_shares[key].text(k)}."
+            for key, there in contents.sighted.dependence_shares.items()
+            if key in contents.dependence_shares
         ),
     ]
 
@@ -144,8 +144,8 @@ def _price_table(contents: ReportContents) -> list[Html]:
     sighted, k = contents.sighted, contents.chosen
     if sighted is None:
         return []
-    shares = [key for key in sighted.yardstick if key in contents.yardstick]
-    here, there = contents.yardstick, sighted.yardstick
+    shares = [key for key in sighted.dependence_shares if key in contents.dependence_shares]
+    here, there = contents.dependence_shares, sighted.dependence_shares
     columns = {
         "Measure": [
             *(f"{curve.name}, {curve.where}" for curve in contents.accuracy),

@@ -71,7 +71,7 @@ def _of_bound(contents: ReportContents) -> Iterator[KeyFigure]:
     )
     if not contents.bounds_eta and held_out is not None:
         yield "The same, held out", lambda k: amount(contents, held_out[k]), lambda k: ""
-    for curve in contents.yardstick.values():
+    for curve in contents.dependence_shares.values():
         yield curve.name, curve.text, partial(_in_training, contents, curve)
     yield first.name, first.text, lambda k: f"{first.text(contents.free)} without a bound"
 
@@ -210,7 +210,11 @@ def _came_out(contents: ReportContents) -> list[str]:
         text += f". The {curve.name} is {known}{also}."
     else:
         text += f", and {held_out} {where}." if held_out else "."
-    parts = [text, contents.subject.held_out if contents.folds else "", _yardstick(contents)]
+    parts = [
+        text,
+        contents.subject.held_out if contents.folds else "",
+        _dependence_shares(contents),
+    ]
     if refits is not None and refits.count:
         parts.append(
             "In 95 % of the models refitted with the same bound to resampled rows, the "
@@ -221,9 +225,9 @@ def _came_out(contents: ReportContents) -> list[str]:
     return parts
 
 
-def _yardstick(contents: ReportContents) -> str:
+def _dependence_shares(contents: ReportContents) -> str:
     """Say the numbers that every model is described by; the key figures have those in training."""
-    k, curves = contents.chosen, contents.yardstick
+    k, curves = contents.chosen, contents.dependence_shares
     names = {"share_of_eta": "the scores", "share_of_means": "the predicted means"}
     if contents.subject.link == "identity" and "share_of_means" in curves:
         names = {"share_of_means": "the predictions"}
