@@ -150,6 +150,8 @@ def test_what_cannot_be_combined_is_refused(people, every_response):
     found = asked(FairRidgeRegressor(0.02, sensitive=SENSITIVE), people, every_response["gaussian"])
     with pytest.raises(ValueError, match=r"there is no coefficient 'Age'. Did you mean 'age'\?"):
         found.contrast({"Age": 1})
+    with pytest.raises(TypeError, match="'age' is not a mapping of names to weights"):
+        found.contrast("age")
     with pytest.raises(ValueError, match="name at least one coefficient"):
         found.contrast({})
     with pytest.raises(ValueError, match=r"weights\['age'\]='1' must be a finite number"):

@@ -29,7 +29,7 @@ def test_it_is_written_as_markdown_with_the_numbers_of_the_report(case, tmp_path
         "Model", "Intended use", "Data", "Accuracy", "Fairness", "Groups", "Limits", "Settings",
     ]  # fmt: skip
     assert "| Bound r | 0.02 |" in text
-    assert "| rows | 300 |" in text
+    assert text.lower().count("| rows | 300 |") == 1
     said = "is certified" if model.certificate_.granted else "could not be certified"
     assert f"The bound 0.02 {said} for the population with confidence 0.9" in text
     sizes = [int((X[:, 0] == level).sum()) for level in (0, 1)]

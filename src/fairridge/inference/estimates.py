@@ -135,6 +135,11 @@ class Estimates:
         self, weights: Mapping[str, float], confidence: float, df: float | None
     ) -> Contrast:
         """Return a combination of estimates, each times its weight."""
+        if not isinstance(weights, Mapping):
+            raise TypeError(
+                f"contrast: {weights!r} is not a mapping of names to weights, "
+                f"such as {{{self.names[-1]!r}: 1}}."
+            )
         places = self._places("contrast", list(weights))
         factors = np.array([check_finite(f"weights[{name!r}]", weights[name]) for name in weights])
         variance = float(factors @ self.covariance[np.ix_(places, places)] @ factors)

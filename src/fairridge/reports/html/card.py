@@ -32,7 +32,7 @@ def card(contents: ReportContents) -> str:
     sections = {
         "Model": [_table(("", ""), model)],
         "Intended use": [USE],
-        "Data": [_table(("", ""), [("rows", count(subject.n_rows)), *subject.record])],
+        "Data": [_table(("", ""), subject.record)],
         "Accuracy": [_table(("", *places, "held out, no bound"), accuracy)],
         "Fairness": [
             _table(("", *places), [_values(contents, curve, 1.0)[:-1] for curve in shares]),
