@@ -1,4 +1,4 @@
-"""The reductions approach, compared with fairlearn itself."""
+"""The reductions approach, and decorrelation, compared with fairlearn itself."""
 
 import sys
 import warnings
@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from fairridge import ReductionsClassifier
+from fairridge import FairRidgeRegressor, ReductionsClassifier
 from tests.zoo import LateModule
 
+preprocessing = LateModule("fairlearn.preprocessing")
 reductions = LateModule("fairlearn.reductions")
 
 SENSITIVE = ["sex", "race"]
@@ -190,3 +191,14 @@ def test_bad_parameters_are_named(data, fair):
         ReductionsClassifier(sensitive=SENSITIVE, constraint="parity").fit(frame, y)
     with pytest.raises(ValueError, match="takes no offset"):
         fair.predict(frame, offset=np.ones(len(y)))
+
+
+def test_at_zero_a_linear_model_is_that_after_the_correlation_remover(data):
+    frame, y = data
+    inputs = frame[["skill"]].assign(sex=(frame["sex"] == "m").astype(float))
+    answer = inputs["skill"] + inputs["sex"] + (y == "yes")
+    remover = preprocessing.CorrelationRemover(sensitive_feature_ids=["sex"])
+    removed = remover.fit_transform(inputs)
+    theirs = LinearRegression().fit(removed, answer).predict(removed)
+    ours = FairRidgeRegressor(0, sensitive=["sex"]).fit(inputs, answer).predict(inputs)
+    np.testing.assert_allclose(ours, theirs, atol=1e-8)
