@@ -1,5 +1,6 @@
 """Bad input: exit code 2, and one line that says what to do."""
 
+import contextlib
 import json
 import os
 import shlex
@@ -163,17 +164,19 @@ def test_one_line_that_says_what_to_do(run, files, command):
         assert words in lines[0]
 
 
-@pytest.fixture
-def nobody():
-    """Without the rights of the superuser, who may do anything."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
+@contextlib.contextmanager
+def no_superuser():
+    """Without the rights of the superuser, who may do anything.
+
+    Only around a command: between the steps of a test, coverage writes into its own file.
+    """
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
     try:
         yield
     finally:
-        os.seteuid(0)
+        os.seteuid(user)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +186,7 @@ def nobody():
         "fit ok.csv -y y -s s --out locked/model.json",
     ],
 )
-def test_no_permission(run, files, command, request):
+def test_no_permission(run, files, command):
     run("fit", "ok.csv", "-y", "y", "-s", "s")  # everything is imported before rights are given up
     (files / "secret.csv").write_text("y,s,x\n1,a,2\n")
     (files / "locked").mkdir(mode=0o555)
@@ -191,8 +194,8 @@ def test_no_permission(run, files, command, request):
         if place.owner() == files.owner() and place.name.startswith(("pytest", "test_")):
             place.chmod(place.stat().st_mode | 0o055)
     (files / "secret.csv").chmod(0)
-    request.getfixturevalue("nobody")
-    shown = run(*shlex.split(command))
+    with no_superuser():
+        shown = run(*shlex.split(command))
     assert shown.code == 2
     assert "no permission" in shown.error
     assert len(shown.error.splitlines()) == 1
