@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from benchmarks import growth, page, recorded
+from benchmarks import page, recorded
 from benchmarks.__main__ import PARTS, main
 from benchmarks.figures import Figure
 
@@ -30,15 +30,6 @@ def test_what_became_slower_is_named_whatever_the_machine():
     assert "1 became faster:\n   0.50  gaussian, n = 10, fairridge, other" in text
     assert "fairridge, fit" not in text
     assert "bare" not in text  # nobody else's times are ours to judge
-
-
-def test_growth_is_a_table_per_axis_with_slopes():
-    figures = [
-        Figure("", "fairridge, fit", n**1.5 / 1e6, axis="rows", size=n) for n in (100, 1000, 10_000)
-    ]
-    assert (
-        growth.render(growth.PART, figures)[2] == "| fairridge, fit | 1 ms | 31.6 ms | 1 s | 1.50 |"
-    )
 
 
 @pytest.mark.slow

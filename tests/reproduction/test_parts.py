@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import linalg
-from scipy.optimize import minimize
 from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
 
@@ -16,14 +14,8 @@ from fairridge import (
 )
 from fairridge.datasets import load_german_credit
 from reproduction import data as sources
-from reproduction import (
-    examples,
-    floors,
-    logistic,
-)
 from reproduction import fairml as fairml_module
-from reproduction.bias import nclm_coefficients
-from reproduction.examples import sample_example
+from reproduction import logistic
 from reproduction.results import pick
 from reproduction.runner import compute
 from reproduction.settings import Settings
@@ -115,26 +107,6 @@ def test_logistic_runs_are_those_of_the_classifiers():
 # ------------------------------------------------------------------- examples
 
 
-@pytest.mark.parametrize("r", [0.02, 0.3])
-def test_nclm_is_the_constrained_optimum(settings, r):
-    sample = sample_example(settings, 0)
-    S, X, y = (values - values.mean(axis=0) for values in (sample.S, sample.X, sample.y))
-    U = X - S @ np.linalg.lstsq(S, X, rcond=None)[0]
-    alpha, beta = nclm_coefficients(S, U, y, r)
-
-    def error(b):
-        return ((y - S @ b[:3] - U @ b[3:]) ** 2).mean()
-
-    def slack(b):
-        return r * np.var(U @ b[3:]) - (1 - r) * np.var(S @ b[:3])
-
-    best = minimize(
-        error, np.ones(6), constraints={"type": "ineq", "fun": slack}, method="SLSQP",
-        options={"ftol": 1e-14, "maxiter": 500},
-    )  # fmt: skip
-    np.testing.assert_allclose(np.concatenate([alpha, beta]), best.x, rtol=1e-4)
-
-
 @pytest.mark.slow
 def test_checks_find_what_is_known(settings):
     rows = part("checks", "random", settings)
@@ -162,31 +134,3 @@ def test_fairmls_answers_are_off_the_optimum():
     wide = table.pivot_table(index=["case", "r"], columns="model", values="rss")
     assert wide.loc[("vu.test", 0.01), "NCLM"] > wide.loc[("vu.test", 0.01), "FRRM"]
     assert wide.loc[("COMPAS", 0.1), "NCLM"] > wide.loc[("COMPAS", 0.1), "FRRM"]
-
-
-def test_floors_are_solved_exactly(settings):
-    r = 0.02
-    sample = sample_example(settings, 0)
-    S, X, y = sample.centered()
-    U = examples.decorrelated(X, S)
-    S, U = S / S.std(axis=0, ddof=1), U / U.std(axis=0, ddof=1)
-    a = -np.concatenate([[1.0], 2.0 * S.T @ y / len(y), 2.0 * U.T @ y / len(y)])
-    zero, low = np.zeros((3, 3)), 1e-4
-    of_S, of_U = np.cov(S.T), np.cov(U.T)
-    first = linalg.block_diag(low, of_S, of_U)
-    second = linalg.block_diag(low, of_S, zero + low * np.eye(3)) / r
-    constraints = [
-        {"type": "ineq", "fun": lambda t, Q=Q: -(t @ Q @ t + a @ t),
-         "jac": lambda t, Q=Q: -(2.0 * Q @ t + a)}
-        for Q in (first, second)
-    ]  # fmt: skip
-    start = np.zeros(7)
-    found = minimize(lambda t: t[0], start, jac=lambda t: np.eye(7)[0], constraints=constraints,
-                     method="SLSQP", options={"ftol": 1e-14, "maxiter": 500})  # fmt: skip
-    assert found.status in (0, 8)  # 8: a step that is nothing but rounding
-    rss, share = floors.with_floors(sample.S, sample.X, sample.y, r)
-    fitted = S @ found.x[1:4], U @ found.x[4:]
-    assert rss == pytest.approx(((y - sum(fitted)) ** 2).sum(), rel=1e-5)
-    of_S, of_U = (one @ one for one in fitted)
-    assert share == pytest.approx(of_S / (of_S + of_U), rel=1e-4)
-    assert share < r  # which the bound is, without floors

@@ -48,7 +48,6 @@ def test_answers_under_other_bounds_are_right():
 
 ONCE_WRONG = [
     100_734,  # nobody else is at risk at the only event: η is rounding
-    201_805,  # a step that promised to climb was taken for the minimum
     5030,  # a fit without deviance was taken for one without a penalty to lower
     4455,  # values of few digits misled the search for λ
     204_328,  # α is not determined to the digits that the definition needs
@@ -64,7 +63,6 @@ ONCE_WRONG = [
     1_024_000_098,  # without predictors, offsets keep a constant from being fair
     1_026_000_614,  # offsets let one predictor meet bounds below its floor
     1_027_000_278,  # beside overflowing means any bound is met
-    13_200_740,  # a singular Hessian was rounded into an indefinite one: no end
     1_022_001_000,  # a bound beside r had no end
     23_001_710,  # predictors orthogonal to what S leaves of y explained it by rounding
     1_023_001_238,  # means that missed their total by 1.4e-11 were called too large
@@ -73,16 +71,12 @@ ONCE_WRONG = [
     1_028_002_533,  # weights of very different sizes: few rows count, and minima are many
     31_001_081,  # squares were added up far from the mean of one row with nearly all weight
     33_001_327,  # the last step of a peer, which takes a ridge away, was too long to be foretold
-    1_014_500_979,  # large effects in one row were taken for means that S explains in full
     51_000_653,  # convex models that gave up
     51_000_163,  # the ridge of columns that depend on others was elsewhere
     209_180,  # the model that others are compared with was not determined
     51_000_736,  # next to the λ at which α vanishes its last digit decides on the share
-    1_051_000_056,  # a row of next to no weight separated nothing but itself
     61_000_896,  # a share of 10⁻¹² is a response of zero
     51_000_606,
-    1_051_000_112,  # controls leave a variance that is rounding
-    1_051_000_629,  # a model of much more deviance than the null model met the bound
     1_130_001_699,  # at a trial point far away no λ moves anything
     120_002_779,  # the least λ that has a minimum was divided by
     120_000_067,  # the model without a bound depended on the bound
@@ -90,13 +84,11 @@ ONCE_WRONG = [
     1_130_001_823,  # a saddle of means that depend on controls alone
     1_500_000_093,  # a model with the ridge of separated ones was taken for one without
     1_500_000_962,  # next to a pole a polynomial has few digits of the λ that meets the bound
-    140_000_029,  # only a row of next to no weight had one of the values of S
     140_000_742,  # the root that meets a bound was nearly zero
     140_001_490,  # the ridge of wide data held what classes have in common
     140_003_005,  # sensitive columns that do not vary leave no pairs to compare
     140_003_883,  # a direction that no risk set tells apart has the ridge, too
     1_140_000_100,  # a path warned of separation at another of its bounds
-    1_140_001_123,  # controls left no row to S
     1_140_001_838,  # blind models are not solved in features, whatever their columns
     1_600_000_061,  # where every mean is zero or one a search had no more to promise
 ]  # fmt: skip
