@@ -123,6 +123,13 @@ def test_predictions_compare_x_with_sensitive_features():
     assert len(warned(lambda: predict(rest, sensitive_features=S.iloc[SHUFFLED]))) == 1
 
 
+def test_predictions_compare_x_with_offsets_and_exposures():
+    exposed = RATES.fit(np_like(X), np.asarray(Y), exposure=np.asarray(W))
+    assert warned(lambda: exposed.predict(X, exposure=W)) == []
+    (text,) = warned(lambda: exposed.predict(X, exposure=W.iloc[SHUFFLED]))
+    assert text.startswith("exposure has the index labels of X in another order")
+
+
 def test_comparisons_of_shuffled_frames_say_nothing():
     S = X[["x"]].assign(g=X["g"])  # a number, which is cut for models that need groups
     Z = pd.DataFrame({"z": np.arange(N) % 7}, index=X.index)

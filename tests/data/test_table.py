@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from fairridge.data import as_table, table
+from fairridge.data.table import in_place
 
 TEXTS = ["U3", "S3", object] + ["T"] * (np.lib.NumpyVersion(np.__version__) >= "2.0.0")
 
@@ -126,3 +127,10 @@ def test_column_names_of_several_levels_are_refused():
     assert as_table(joined).names == ("a_b", "a_c")
     series = as_table(frame["a", "b"], argument="sensitive_features")
     assert series.names == ("a_b",)
+
+
+def test_arrays_of_dask_become_arrays_of_numpy():
+    dask = pytest.importorskip("dask.array", reason="dask is not installed")
+    values = np.arange(6.0).reshape(3, 2)
+    assert not in_place(dask.from_array(values))
+    np.testing.assert_array_equal(as_table(dask.from_array(values)).source, values)

@@ -193,6 +193,8 @@ def test_functions_among_the_settings_have_no_address(people, people_X):
 def test_the_report_says_what_it_is(gaussian_report):
     assert repr(gaussian_report).startswith("AuditReport('Fairness audit of a model for gaussian'")
     assert "5.00 %" in gaussian_report.summary
+    assert "RMSE, held-out rows" in gaussian_report.html
+    assert "RMSE, training" not in gaussian_report.html
 
 
 @pytest.mark.slow
