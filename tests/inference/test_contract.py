@@ -29,8 +29,6 @@ from fairridge.penalties import Radial, Ridge
 
 from .problems import analyzed, by_class, derivative, draw, influences_of
 
-pytestmark = pytest.mark.slow
-
 FAMILIES = [
     Gaussian(),
     Binomial(),
@@ -112,6 +110,7 @@ def test_controls_with_the_radial_penalty():
         check(Binomial(), StatisticalParity().given_controls, Radial(), r, kind="controls")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d.name)
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
@@ -121,6 +120,7 @@ def test_everything(family, definition, penalty):
     check(family, definition, penalty, 0.03, 17, standardize=False, predictor_penalty=2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize(
     "kind",

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairridge import FairRidgeRegressor, row_products, sources
+from fairridge import FairRidgeRegressor, KomiyamaRegressor, ZafarRegressor, row_products, sources
 from fairridge.exceptions import DataWarning
 from fairridge.inference import RowProducts
 from fairridge.sources import LevelCounts, RowMoments
@@ -152,6 +152,14 @@ def test_models_that_need_rows(parties):
     total = joint(parties, predictors=["skill"])[1]
     with pytest.raises(TypeError, match="moments hold no rows"):
         FairRidgeRegressor().fit(total).predict(total)
+
+
+@pytest.mark.parametrize("model", [KomiyamaRegressor, ZafarRegressor])
+def test_moments_serve_models_of_comparison(people, model):
+    frame = people[["age", "skill", "wage"]]
+    total = sources.moments(sources.frame(frame, response="wage", sensitive="age"))
+    theirs = model(0.3, sensitive="age").fit(frame[["age", "skill"]], frame["wage"])
+    np.testing.assert_allclose(model(0.3).fit(total).coef_, theirs.coef_)
 
 
 def test_moments_without_enough_digits(people):
