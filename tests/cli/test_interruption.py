@@ -51,13 +51,14 @@ def interrupted_after(seconds, command):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fit", "stream", "monitor", "report"])
 def test_an_interrupted_command_leaves_nothing(run, files, name):
-    start = time.perf_counter()
-    done = run(*COMMANDS[name])
-    assert done.code == 0, done.error
-    took, hits = time.perf_counter() - start, 0
-    (path,) = set(os.listdir()) - set(files)
-    size = os.path.getsize(path)
-    os.remove(path)
+    for _ in "ab":  # the first run imports
+        start = time.perf_counter()
+        done = run(*COMMANDS[name])
+        assert done.code == 0, done.error
+        took, hits = time.perf_counter() - start, 0
+        (path,) = set(os.listdir()) - set(files)
+        size = os.path.getsize(path)
+        os.remove(path)
     for share in (0.1, 0.6):
         result = interrupted_after(share * took, lambda: run(*COMMANDS[name]))
         if result is not None and result.code != done.code:
@@ -76,18 +77,19 @@ def assert_interrupted(result):
     assert "Traceback" not in result.error
 
 
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 @pytest.mark.slow
-@pytest.mark.slow
-def test_an_interrupted_demonstration_leaves_no_hidden_files(run, folder):
-    assert_interrupted(interrupted_after(3.0, lambda: run("demo", "--out", "o")))
+def test_an_interrupted_demonstration_leaves_no_hidden_files(run, folder, monkeypatch):
+    monkeypatch.setattr("fairridge.outputs._keep_permissions", interrupt)
+    assert_interrupted(run("demo", "--out", "o"))
     assert not [path for path in folder.rglob("*") if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize("name", ["fit", "predict", "monitor", "new rows", "export"])
 def test_interrupted_while_it_writes(run, files, name, monkeypatch):
-    def interrupt(*_):
-        os.kill(os.getpid(), signal.SIGINT)
-
     monkeypatch.setattr("fairridge.outputs._keep_permissions", interrupt)
     result = run(*COMMANDS[name])
     assert result.code == 130
