@@ -257,21 +257,18 @@ def _dates(texts: list[str]) -> Reading | None:
         try:
             if match:
                 day, _, month, year = match.groups()
-                numbers.append(float((date(int(year), int(month), int(day)) - EPOCH).days))
+                moment = datetime(int(year), int(month), int(day))
             elif ISO.fullmatch(text):
-                numbers.append(_days(datetime.fromisoformat(text)))
+                moment = datetime.fromisoformat(text)
             else:
                 return None
+            if moment.tzinfo is not None:
+                moment = moment.astimezone(UTC).replace(tzinfo=None)
+            numbers.append((moment - datetime(*EPOCH.timetuple()[:3])) / timedelta(days=1))
         except ValueError:
             return None
     words = f"{'day first, ' if day_first else ''}in days since {EPOCH}"
     return numbers, words, TextStyle("", "date")
-
-
-def _days(moment: datetime) -> float:
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
-    return (moment - datetime(EPOCH.year, EPOCH.month, EPOCH.day)) / timedelta(days=1)
 
 
 def _days_of(column: Any) -> Any:

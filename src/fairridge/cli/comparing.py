@@ -26,6 +26,8 @@ COMPARED = Parameters(
     },
     flags={"unfairness": ("--unfairness", "-r")},
 )
+# What families are for; all others are for regression.
+TASKS = dict.fromkeys(CLASSES, "classification") | {"cox": "survival"}
 # Parameters of one model that the other ones do not have, or have in another sense.
 OWN = "models are compared by what they are by default"
 SHARED = MODEL.without(
@@ -54,7 +56,7 @@ def compare(
     check_place(out, data)
     shared = {name: value for name, value in asked.items() if name == "missing"}
     training = read_data(data, columns, settings | shared, separator)
-    task, wanted = _task(training.family), asked.pop("models", ())
+    task, wanted = TASKS.get(training.family, "regression"), asked.pop("models", ())
     chosen = _chosen(wanted, task, training, settings | shared)
     announce_size(training)
     with progress("comparing"):
@@ -94,12 +96,6 @@ def _comparison_facts(comparison: Any) -> dict[str, Any]:
         if comparison.favorable is None
         else favorable_facts(comparison.favorable),
     }
-
-
-def _task(family: str) -> str:
-    if family in CLASSES:
-        return "classification"
-    return "survival" if family == "cox" else "regression"
 
 
 def _plain(column: Any) -> Any:

@@ -149,15 +149,17 @@ def _read_csv(path: Path, start: bytes, separator: str | None, text: Sequence[st
         raise BadInputError(f"{path} is empty; the first line must name the columns.")
     if b"\0" in start:
         raise BadInputError(f"{path} is neither text nor Parquet; pass a CSV or a Parquet file.")
-
-    names, blank = _first_line(start)
+    # The line of the names tells what separates columns.
+    lines = start.decode("utf-8-sig", "replace").splitlines()
+    blank = next(k for k, line in enumerate(lines) if line.strip())
 
     def table(text: Sequence[str], **options: Any) -> Any:
         return csv.read_csv(
             os.fspath(path),
             read_options=csv.ReadOptions(skip_rows=blank),
             parse_options=csv.ParseOptions(
-                delimiter=separator or max(SEPARATORS, key=names.count), newlines_in_values=True
+                delimiter=separator or max(SEPARATORS, key=lines[blank].count),
+                newlines_in_values=True,
             ),
             convert_options=csv.ConvertOptions(
                 strings_can_be_null=True,
@@ -186,13 +188,6 @@ def _with_codes(table: Any, read_again: Callable[..., Any]) -> Any:
         if pc.any(pc.match_substring_regex(column, r"^\s*[+-]?0[0-9]")).as_py():
             table = table.set_column(table.column_names.index(name), name, column)
     return table
-
-
-def _first_line(start: bytes) -> tuple[str, int]:
-    """Return the line of the names, which tells what separates columns, and lines before it."""
-    lines = start.decode("utf-8-sig", "replace").splitlines()
-    blank = next(k for k, line in enumerate(lines) if line.strip())
-    return lines[blank], blank
 
 
 def _checked(table: Any, name: str) -> Any:

@@ -81,18 +81,13 @@ def predict(
         else:
             shifts = offset, exposure
             table, scores = _scored_where_possible(fitted, source, shifts, on_bad_row)
-    _say_what(fitted, exposure)
+    if fitted._fitted.offsets and fitted.family_.link == "log":
+        what = "counts or amounts" if exposure is not None else "rates, per unit of exposure"
+        note(f"note: predictions are {what}.")
     if as_json:
         show_json({name: column.to_pylist() for name, column in scores.items()})
     else:
         write_rows(table, scores, out, ", ".join(scores), safe=safe_csv)
-
-
-def _say_what(model: Any, exposure: str | None) -> None:
-    """Say what predictions are, if the rows of the fit had an exposure or an offset."""
-    if model._fitted.offsets and model.family_.link == "log":
-        what = "counts or amounts" if exposure is not None else "rates, per unit of exposure"
-        note(f"note: predictions are {what}.")
 
 
 def load_model(name: str) -> Any:

@@ -57,13 +57,6 @@ class NotSaved:
         return self
 
 
-def not_saved(value: Any) -> NotSaved:
-    """Return what stands for an object of another library."""
-    if isinstance(value, NotSaved):
-        return value
-    return NotSaved(f"{type(value).__module__}.{type(value).__qualname__}")
-
-
 # Dataclasses that a file may contain: those of the design, and all public ones of the axes.
 KNOWN: dict[str, type[Any]] = {
     item.__name__: item

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from fairridge._version import __version__
 from fairridge.data.classes import models_first
-from fairridge.export.codec import decode, encode, not_saved
+from fairridge.export.codec import NotSaved, decode, encode
 from fairridge.export.records import learned_by, require_sound
 from fairridge.families.base import modeled_class
 from fairridge.outputs import checksum, writing
@@ -59,11 +59,13 @@ def model_document(model: Any) -> dict[str, Any]:
         for name, value in (vars(model) | following).items()
         if name not in {*parameters, *LEFT_OUT, "_settings"}
     }
-    if parameters.get("sensitive_map") is not None:
+    mapped = parameters.get("sensitive_map")
+    if mapped is not None:
         # Of a model that predicts without S: the features have names, and no one maps again.
-        parameters["sensitive_map"] = not_saved(parameters["sensitive_map"])
-        design = learned["_design"]
-        named = replace(design.sensitive, transformer=parameters["sensitive_map"])
+        if not isinstance(mapped, NotSaved):
+            mapped = NotSaved(f"{type(mapped).__module__}.{type(mapped).__qualname__}")
+        parameters["sensitive_map"], design = mapped, learned["_design"]
+        named = replace(design.sensitive, transformer=mapped)
         learned["_design"] = replace(design, sensitive=named)
     document = header(owner, model.fingerprint_) | {
         "parameters": {

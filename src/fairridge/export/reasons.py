@@ -19,7 +19,6 @@ import numpy as np
 from fairridge._typing import Floats, Integers
 from fairridge.arguments import check_flag, check_option
 from fairridge.data import Levels, as_table
-from fairridge.data import Table as Rows
 from fairridge.export.form import LinearForm, predicting_form
 from fairridge.tables import Table, Tabular
 
@@ -227,13 +226,14 @@ def reasons(
     listed = np.array([sensitive or not column.sensitive for column in form.columns])
     contributions = parts[:, listed]
     columns = [column for column in form.columns if sensitive or not column.sensitive]
+    texts = [_texts(form.values(column, table, attributes)) for column in columns]
     return Reasons(
         tuple(column.name for column in columns),
         contributions,
         parts[:, ~listed].sum(axis=1),
         sign * form.level[chosen],
         _ranked(contributions, direction, top),
-        _values(form, columns, table, attributes),
+        tuple(zip(*texts, strict=True)) if texts else ((),) * table.shape[0],
         table.backend,
     )
 
@@ -261,11 +261,6 @@ def _ranked(
         tuple(int(k) for k in ranks if sizes[k] > 0.0)
         for ranks, sizes in zip(order, size, strict=True)
     )
-
-
-def _values(form: LinearForm, columns: Any, X: Rows, S: Rows | None) -> tuple[tuple[str, ...], ...]:
-    texts = [_texts(form.values(column, X, S)) for column in columns]
-    return tuple(zip(*texts, strict=True)) if texts else ((),) * X.shape[0]
 
 
 def _texts(column: Floats | Levels) -> list[str]:

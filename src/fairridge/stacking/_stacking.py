@@ -200,7 +200,8 @@ class FairStacking(BaseEstimator):
         learned = model._learn(X, y, sensitive_features, sample_weight, exposure, {})
         path = model._layer().path(**learned.inputs, unfairness=unfairness)
         # The first layer only completes the model that the others take the place in.
-        return StackedPath.of(path, model._store(learned, path.at(float(path.unfairness[0]))))
+        stack = model._store(learned, path.at(float(path.unfairness[0])))
+        return StackedPath(**vars(path), _stack=stack)
 
     def _learn(
         self,

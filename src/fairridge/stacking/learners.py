@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from traceback import walk_tb
-from typing import Any, Protocol
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -191,17 +191,6 @@ def _unfitted(learner: Any) -> Any:
         return deepcopy(learner)
 
 
-class Scorer(Protocol):
-    """How predictions of a fitted learner become predictors of the layer."""
-
-    def check(self, learner: Any) -> None:
-        """Refuse learners of another kind of response."""
-
-    def __call__(self, learner: Any, X: Any) -> Floats:
-        """Return scores of shape (n, c)."""
-        ...
-
-
 @dataclass(frozen=True)
 class ClassScores:
     """Log-odds of every class against the first, of shape (n, K − 1)."""
@@ -272,3 +261,7 @@ class MeanScores:
             mean = np.clip(mean, PROBABILITY_MARGIN, 1.0 - PROBABILITY_MARGIN)
             return np.asarray(np.log(mean / (1.0 - mean)))
         return mean
+
+
+# How predictions of a fitted learner become predictors of the layer.
+Scorer = ClassScores | MeanScores

@@ -196,7 +196,10 @@ def _measures(contents: Audited) -> dict[str, _Measure]:
     between = partial(_between, shares=classes)
     measures = {
         "Selected": _estimated("selection_rate", percent, _between),
-        "Ratio": _Measure(_ratio, lambda g: _ends(g.impact_ratio)),
+        "Ratio": _Measure(
+            lambda g: ratio(g.adverse_impact_ratio) + (" ▼" if g.adverse_impact else ""),
+            lambda g: _ends(g.impact_ratio),
+        ),
         "Predicted": _estimated("mean_prediction", write, between),
         "Among equals": _estimated("adjusted_difference", difference, between),
         "Of highest": _estimated("mean_ratio", ratio, _ends),
@@ -246,10 +249,6 @@ def _ends(estimate: Estimate) -> str:
     """Write the interval of a ratio; nothing for that of a group to itself."""
     known = estimate.low < estimate.high
     return f"{ratio(estimate.low)} – {ratio(estimate.high)}" if known else ""
-
-
-def _ratio(group: GroupMeasures) -> str:
-    return ratio(group.adverse_impact_ratio) + (" ▼" if group.adverse_impact else "")
 
 
 def _chart(contents: Audited, position: int, shown: Sequence[int]) -> Html:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fairridge._typing import Integers
 from fairridge.metrics.audit_tables import Audit
-from fairridge.reports.html.contents import Audited, ReportContents, Sample
+from fairridge.reports.html.contents import Audited, Decisions, ReportContents, Sample
 from fairridge.reports.html.numbers import (
     MISSING,
     bound,
@@ -27,26 +28,28 @@ class GroupMeasure(NamedTuple):
     short: str = ""  # its name where room is scarce; "" if it is not shown there
 
 
-def _audited(name: str, read: Callable[[Audit], float], short: str = "") -> GroupMeasure:
+def _audited(
+    name: str,
+    read: Callable[[Audit], float],
+    short: str = "",
+    write: Callable[[float], str] = ratio,
+) -> GroupMeasure:
     """Return a measure that audits have."""
-    return GroupMeasure(name, lambda sample, k: ratio(read(sample.audits[k])), short)
+    return GroupMeasure(name, lambda sample, k: write(read(sample.audits[k])), short)
 
 
-def _selected(sample: Sample, k: int) -> str:
-    return MISSING if sample.decisions is None else count(sample.decisions.selected[k])
+def _decided(name: str, read: Callable[[Decisions], Integers], short: str = "") -> GroupMeasure:
+    """Return a number of decisions."""
 
+    def text(sample: Sample, k: int) -> str:
+        return MISSING if sample.decisions is None else count(read(sample.decisions)[k])
 
-def _changed(sample: Sample, k: int) -> str:
-    return MISSING if sample.decisions is None else count(sample.decisions.changed[k])
+    return GroupMeasure(name, text, short)
 
 
 def _means(sample: Sample, k: int) -> str:
     low, high = column(sample.audits[k].group_means)
     return MISSING if low == MISSING else f"{low} to {high}"
-
-
-def _odds(sample: Sample, k: int) -> str:
-    return points(sample.audits[k].equalized_odds_difference)
 
 
 LOWEST_RATIO = _audited(
@@ -56,8 +59,12 @@ RATIO_OF_MEANS = _audited(
     "Lowest ratio of mean predictions", lambda audit: audit.mean_ratio.value, "ratio of means"
 )
 GROUP_MEASURES = (
-    GroupMeasure("Rows selected", _selected),
-    GroupMeasure("Decisions changed against no bound", _changed, "decisions changed"),
+    _decided("Rows selected", lambda decisions: decisions.selected),
+    _decided(
+        "Decisions changed against no bound",
+        lambda decisions: decisions.changed,
+        "decisions changed",
+    ),
     LOWEST_RATIO,
     _audited("Largest |correlation| with a column of S", lambda audit: audit.max_correlation),
     _audited(
@@ -65,7 +72,9 @@ GROUP_MEASURES = (
     ),
     GroupMeasure("Mean predictions of groups", _means),
     RATIO_OF_MEANS,
-    GroupMeasure("Equalized odds difference", _odds),
+    _audited(
+        "Equalized odds difference", lambda audit: audit.equalized_odds_difference, write=points
+    ),
 )
 
 
