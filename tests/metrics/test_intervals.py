@@ -102,7 +102,7 @@ def test_groups_of_amounts_vary_as_all_of_them_do_at_least():
     ratio = many.value
     of_many = np.var(ratio * observed[20:] - expected[20:])
     of_few = np.var(few.value * observed[:20] - expected[:20])
-    of_all = 2.0**1.5 * (0.98 * of_many + 0.02 * of_few / 2.0**1.5)
+    of_all = 4.0 * (0.98 * of_many + 0.02 * of_few / 4.0)
     half = stats.t.ppf(0.975, 19) * np.sqrt(of_all / 19.0) / 2.0
     assert alike[0].high == pytest.approx(few.value * np.exp(half))
     assert alike[0].low == pytest.approx(few.value / np.exp(half))

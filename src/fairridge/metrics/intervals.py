@@ -12,8 +12,8 @@ from fairridge._typing import Floats
 from fairridge.tables import estimate
 
 NAN = float("nan")
-# Power of the mean that variances go with, between those of counts (1) and amounts (2).
-VARIANCE_POWER = 1.5
+# Powers of the mean that variances go with: those of counts, and those of amounts.
+VARIANCE_POWERS = (1, 2)
 # Default confidence of intervals.
 CONFIDENCE = 0.95
 
@@ -107,7 +107,8 @@ def total_estimates(
     #
     # Few amounts that do not happen to have a large one show neither the mean nor the variance of
     # their group. So the variance of groups that vary `alike`, which come with their weights, is at
-    # least that of all of them, in proportion to a power of the mean.
+    # least that of all of them, in proportion to the mean or to its square, whichever is more:
+    # groups differ in how often there is an amount, or in how large it is.
     predicted, observed, _ = means
     defined = (observed > 0.0) & (predicted >= 0.0)
     ratio = np.divide(predicted, observed, out=np.full(len(n), NAN), where=defined)
@@ -119,8 +120,8 @@ def total_estimates(
         known = np.isfinite(level) & defined[own]
         share, level = weights[known] / weights[known].sum(), level[known]
         each = spread[own][known]
-        of_all = level**VARIANCE_POWER * (share @ (each / level**VARIANCE_POWER))
-        spread[np.arange(len(n))[own][known]] = np.maximum(each, of_all)
+        of_all = [level**power * (share @ (each / level**power)) for power in VARIANCE_POWERS]
+        spread[np.arange(len(n))[own][known]] = np.maximum.reduce([each, *of_all])
     error, half = _student(spread, n, confidence)
     with np.errstate(over="ignore"):  # two rows may say nothing of the ratio
         change = np.exp(half / positive)
