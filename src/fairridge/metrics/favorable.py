@@ -69,6 +69,25 @@ def favorable_outcome(
     return Favorable(label, high, f"{response or 'class'} = {plain(label)}", reason)
 
 
+def named_class(favorable: Any, classes: Sequence[Any], positive: Any = None) -> Any:
+    """Return the class that scores are of: of more than two, `favorable` may name it, too."""
+    if positive is None and len(classes) > 2:
+        return find_label(favorable, classes)
+    return positive
+
+
+def wanted_outcome(
+    favorable: Any, response: str, classes: Sequence[Any], positive: Any = None, default: Any = None
+) -> tuple[Any, Favorable | None]:
+    """Return the class that scores are of, or a default, and the outcome that people want."""
+    # Numbers have no class. Of several classes without one, none is wanted.
+    named = named_class(favorable, classes, positive)
+    named = default if named is None else named
+    if classes and named is None:
+        return None, None
+    return named, favorable_outcome(favorable, response, named, classes)
+
+
 def _negated(text: str) -> str:
     """Return what is not this outcome, such as "promoted" for "not promoted"."""
     return text[4:] if text.casefold().startswith("not ") else f"not {text}"

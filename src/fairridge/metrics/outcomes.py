@@ -24,7 +24,7 @@ from fairridge.data import (
 from fairridge.data.times import time_and_event
 from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import PredictedSurvival
-from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.favorable import Favorable, favorable_outcome, named_class
 from fairridge.metrics.selection import check_top, select
 
 Kind = Literal["regression", "classification"]
@@ -185,11 +185,13 @@ def decide(
         return OutcomeSettings(kind="regression", favorable=wanted, of_times=True, **rule)
     if kind is not None:
         check_option("kind", kind, ("regression", "classification", "amounts"))
-    place = None
+    classes, place = () if response is None else response.tolist(), None
+    named = named_class(favorable, classes, positive)
     if len(predicted) > 1:
-        positive, place = column_of(len(predicted), response, positive, favorable)
+        positive, place = _column_of(len(predicted), response, named)
     else:
-        positive = _check_classes(predicted[0], response, positive, favorable)
+        _check_classes(predicted[0], response, positive, named)
+        positive = named
     score, known = predicted[place or 0], "regression" if kind == "amounts" else kind
     if rates and known == "classification":
         raise ValueError("exposure is for counts and amounts, not for classes; leave it out.")
@@ -199,7 +201,6 @@ def decide(
         wanted = favorable_outcome(favorable, name)
         return OutcomeSettings(kind=known, favorable=wanted, amounts=amounts, place=place, **rule)
     positive, labels = _positive(score, positive, response)
-    classes = () if response is None else response.tolist()
     if labels and top is not None:
         raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
     # Scores whose top is selected need not be probabilities.
@@ -297,15 +298,13 @@ def two_columns(values: Any) -> Floats | None:
 
 
 def _check_classes(
-    predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any, favorable: Any
-) -> Any:
+    predicted: NDArray[Any], classes: NDArray[Any] | None, positive: Any, named: Any
+) -> None:
     """Refuse two spellings of one class, and warn if several count together as the other one."""
-    # Returns the positive class, which `favorable` may name if there are several.
     if classes is None or len(classes) < 3:
-        return positive
-    found = find_label(favorable, classes.tolist()) if positive is None else positive
+        return
     if positive is None and classes.dtype.kind in "buif":  # or these are numbers
-        return found
+        return
     spelled: dict[str, str] = {}
     for label in classes.tolist():
         plain = str(label).strip().casefold()
@@ -322,7 +321,6 @@ def _check_classes(
             f"{positive!r}.",
             DataWarning,
         )
-    return found
 
 
 def _positive(
@@ -422,15 +420,11 @@ def _columns_of(y_pred: Any) -> list[Any]:
     return list(array.astype(np.float64).T)
 
 
-def column_of(
-    width: int, classes: NDArray[Any] | None, positive: Any, favorable: Any
-) -> tuple[Any, int]:
+def _column_of(width: int, classes: NDArray[Any] | None, positive: Any) -> tuple[Any, int]:
     """Return the positive class, and which column of probabilities it has."""
     # Columns are in the order of the sorted classes.
     if positive is None and classes is not None:
-        several = len(classes) > 2
-        positive = find_label(favorable, classes.tolist()) if several else None
-        positive = _second(classes) if positive is None else positive
+        positive = _second(classes)
     if classes is None or len(classes) != width:
         there = "no y_true" if classes is None else f"{len(classes)} classes in y_true"
         raise ValueError(

@@ -16,7 +16,7 @@ from fairridge.arguments import check_bounds, check_option
 from fairridge.data import as_table, columns_of, name_of
 from fairridge.data.pipelines import bound_parameter
 from fairridge.exceptions import BoundWarning
-from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.favorable import Favorable, favorable_outcome, wanted_outcome
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS
 from fairridge.metrics.groups import BINS, Grouping, groupings, numbers_beyond
 from fairridge.metrics.scored_rows import ScoredRows
@@ -495,6 +495,6 @@ def _wanted(model: ScoredModel, rule: Rule, response: str) -> tuple[Favorable, i
     if model.classes is None:
         return favorable_outcome(rule.favorable, response), None
     classes, known = model.classes.tolist(), model.given.classes_.tolist()
-    named = find_label(rule.favorable, classes) if len(classes) > 2 else None
-    code = 1 if named is None else classes.index(named)
-    return favorable_outcome(rule.favorable, response, classes[code], known), code
+    named, wanted = wanted_outcome(rule.favorable, response, known, default=classes[1])
+    assert wanted is not None
+    return wanted, classes.index(named)

@@ -26,7 +26,7 @@ from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
 from fairridge.metrics.dependence import dependence
 from fairridge.metrics.dependence_shares import WORDS
-from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.favorable import Favorable, wanted_outcome
 from fairridge.metrics.measure import dependence_of
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.sensitive_columns import SensitiveColumns
@@ -359,18 +359,13 @@ def _favorable(favorable: Any, y: Any, response: str, task: str) -> Favorable | 
     """Return the outcome that people want; None of times, and if no class of several was named."""
     if task == "survival":
         return None
-    if task == "regression":
-        return favorable_outcome(favorable, response)
-    classes = np.unique(np.asarray(y)).tolist()
-    positive = classes[-1]
-    if len(classes) > 2:
-        if favorable is None:
-            return None
-        named = find_label(favorable, classes)
-        if named is None:
-            raise ValueError(
-                f"favorable={favorable!r} is not one of the {len(classes)} classes "
-                f"{', '.join(map(repr, classes))}; name one of them."
-            )
-        positive = named
-    return favorable_outcome(favorable, response, positive, classes)
+    classes = [] if task == "regression" else np.unique(np.asarray(y)).tolist()
+    several = len(classes) > 2
+    default = classes[-1] if classes and not several else None
+    _, wanted = wanted_outcome(favorable, response, classes, default=default)
+    if wanted is None and favorable is not None:
+        raise ValueError(
+            f"favorable={favorable!r} is not one of the {len(classes)} classes "
+            f"{', '.join(map(repr, classes))}; name one of them."
+        )
+    return wanted

@@ -21,7 +21,7 @@ from fairridge.metrics.comparison import (
     compare,
     compare_crossed,
 )
-from fairridge.metrics.favorable import Favorable, favorable_outcome, find_label
+from fairridge.metrics.favorable import Favorable, favorable_outcome, wanted_outcome
 from fairridge.metrics.groups import Grouping, crossing
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.learned_share import learned_share
@@ -112,30 +112,32 @@ class ReportGroups:
 
 def decision_rule(rows: ScoredRows, options: ReportSettings) -> DecisionRule:
     """Choose who counts as selected if the user did not say."""
-    labels, response = rows.labels, options.response
-    threshold = check_finite("threshold", options.threshold)
-    top = check_top(options.top, threshold)
-    positive, favorable = options.positive, options.favorable
-    if positive is None and len(labels) > 2:
-        positive = find_label(favorable, labels)
-    if positive is not None and str(positive) not in labels:
+    labels, favorable, positive = rows.labels, options.favorable, options.positive
+    level = check_finite("threshold", options.threshold)
+    top = check_top(options.top, level)
+    positive = None if positive is None else str(positive)
+    if positive is not None and positive not in labels:
         known = ", ".join(map(repr, labels)) if labels else "none, the response is a number"
-        raise ValueError(f"positive={positive!r} is not a class of y; the classes are {known}.")
-    if len(labels) > 2:
-        if top is not None:
-            raise ValueError("top= needs one score per row; there are more than two classes.")
-        return _of_several(labels, positive, favorable, response)
-    level: float | None = threshold
+        raise ValueError(
+            f"positive={options.positive!r} is not a class of y; the classes are {known}."
+        )
+    several = len(labels) > 2
+    if several and top is not None:
+        raise ValueError("top= needs one score per row; there are more than two classes.")
     if labels:
-        class_ = 1 if positive is None else labels.index(str(positive))
-        wanted = favorable_outcome(favorable, response, labels[class_], labels)
-        level, score = 0.5 if level is None else level, f"the probability of {labels[class_]}"
+        default = None if several else labels[1]
+        named, wanted = wanted_outcome(favorable, options.response, labels, positive, default)
+        if several:
+            return _of_several(labels, named, wanted, favorable)
+        level, score = 0.5 if level is None else level, f"the probability of {named}"
+        class_ = labels.index(named)
     elif rows.numbers is None:
         class_, score = 0, "the log hazard ratio"
         wanted = favorable_outcome(favorable, score="hazard")
     else:
         class_, score = 0, f"the predict{'ion' if rows.exposure is None else 'ed rate'}"
-        wanted = favorable_outcome(favorable, response)
+        wanted = favorable_outcome(favorable, options.response)
+    assert wanted is not None
     if top is not None:
         side = "highest" if wanted.high else "lowest"
         many = f"{100 * top:g} %" if isinstance(top, float) else f"{top:,}"
@@ -147,10 +149,10 @@ def decision_rule(rows: ScoredRows, options: ReportSettings) -> DecisionRule:
 
 
 def _of_several(
-    labels: tuple[str, ...], positive: Any, favorable: Any, response: str
+    labels: tuple[str, ...], named: str | None, wanted: Favorable | None, favorable: Any
 ) -> DecisionRule:
     """Decide for the likeliest of more than two classes."""
-    if positive is None:
+    if wanted is None or named is None:
         if favorable is not None:
             raise ValueError(
                 f"favorable={favorable!r} is not one of the classes "
@@ -159,10 +161,9 @@ def _of_several(
         return DecisionRule(
             tuple(range(len(labels))), None, "the class is the most likely one", None
         )
-    wanted = favorable_outcome(favorable, response, str(positive), labels)
     side = "" if wanted.high else "not "
-    words = f"{positive} is {side}the most likely class"
-    return DecisionRule((labels.index(str(positive)),), None, words, wanted)
+    words = f"{named} is {side}the most likely class"
+    return DecisionRule((labels.index(named),), None, words, wanted)
 
 
 def compared_groups(
