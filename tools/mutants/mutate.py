@@ -25,6 +25,7 @@ OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
 }
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,11 @@ class Place:
 def places(source: str) -> Iterator[Place]:
     """Yield the faults that the lines of a module can be given, one after the other.
 
-    Expressions of several lines are left out, and so are annotations, in which ``|`` and
-    constants are types, decorators, and pieces of text, whose places Python 3.11 does not know.
+    Expressions of several lines are left out, and so are pieces of text, whose places Python 3.11
+    does not know.
     """
     lines = source.encode().splitlines()
-    for node in _executed(ast.parse(source)):
+    for node in _executed(ast.parse(source), inside=False):
         after = _replacement(node)
         if after is None or node.lineno != node.end_lineno:
             continue
@@ -60,16 +61,21 @@ def places(source: str) -> Iterator[Place]:
         yield Place(node.lineno, node.col_offset, node.end_col_offset or 0, before, after)
 
 
-def _executed(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the expressions below a node that are computed by the functions of a module."""
+def _executed(node: ast.AST, *, inside: bool) -> Iterator[ast.expr]:
+    """Yield the expressions below a node that a function computes, whose tests are known."""
+    # What a module computes when it is imported is not run by any one test. In annotations | and
+    # constants are types, and `strict` of zip() makes no difference unless something else is wrong.
+    inside = inside or isinstance(node, FUNCTIONS)
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
+        if isinstance(node, ast.arguments) or getattr(node, "arg", None) == "strict":
+            continue
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.expr):
+            if inside and isinstance(child, ast.expr):
                 yield child
             if isinstance(child, ast.AST):
-                yield from _executed(child)
+                yield from _executed(child, inside=inside)
 
 
 def _replacement(node: ast.expr) -> str | None:
