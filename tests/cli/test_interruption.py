@@ -91,8 +91,7 @@ def test_an_interrupted_demonstration_leaves_no_hidden_files(run, folder, monkey
 @pytest.mark.parametrize("name", ["fit", "predict", "monitor", "new rows", "export"])
 def test_interrupted_while_it_writes(run, files, name, monkeypatch):
     monkeypatch.setattr("fairridge.outputs._keep_permissions", interrupt)
-    result = run(*COMMANDS[name])
-    assert result.code == 130
+    assert run(*COMMANDS[name]).code == 130
     assert sorted(os.listdir()) == files
 
 
@@ -107,8 +106,7 @@ def test_interrupted_as_soon_as_the_file_exists(run, files, name, monkeypatch):
         return descriptor
 
     monkeypatch.setattr("fairridge.outputs.os.open", interrupt)
-    result = run(*COMMANDS[name])
-    assert result.code == 130
+    assert run(*COMMANDS[name]).code == 130
     assert sorted(os.listdir()) == files
 
 

@@ -82,3 +82,6 @@ def test_what_cannot_be_exported_is_named(model, people):
         to_onnx(model)
     with pytest.raises(TypeError, match=r"Steps 'columntransformer' are not columns"):
         to_sql(model)
+    imputed = make_pipeline(SimpleImputer(add_indicator=True), FairRidgeClassifier(sensitive=[1]))
+    with pytest.raises(ValueError, match="leaves out what add_indicator=True adds"):
+        to_onnx(imputed.fit(numbers, y), numbers)

@@ -159,7 +159,7 @@ def _pipeline(model: Pipeline, X: Any) -> Any:
 
         known = supported_converters()
         strange = [
-            name for name, step in plain.steps if f"Sklearn{type(step).__name__}" not in known
+            name for name, step in plain.steps[:-1] if f"Sklearn{type(step).__name__}" not in known
         ]
         where = f"step {strange[0]!r}" if strange else "a step of the Pipeline"
         reason = str(error).strip().splitlines()[0]
@@ -174,6 +174,9 @@ def by_skl2onnx(model: Any, inputs: list[tuple[str, str, int]], what: str, **opt
         raise ImportError(
             f"to_onnx of {what} needs skl2onnx: pip install 'fairridge[onnx]'"
         ) from error
+    settings = model.get_params().items()
+    if any(value is True for name, value in settings if name.endswith("add_indicator")):
+        raise ValueError("skl2onnx leaves out what add_indicator=True adds; set it to False.")
     kinds = skl2onnx.common.data_types
     types = [(name, getattr(kinds, f"{kind}TensorType")([None, k])) for name, kind, k in inputs]
     last = model[-1] if isinstance(model, Pipeline) else model
