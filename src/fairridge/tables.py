@@ -178,7 +178,9 @@ class Table:
             first = ["  ".join(cells) for cells in zip(*texts[:keys], strict=True)]
             if not whole and len(first[0]) > most:
                 first = [cut(cell, most) for cell in first]
-            yield _lines_of([first, *texts[keys:]])
+            cells = zip(first, *texts[keys:], strict=True)
+            head, *lines = ("  ".join(line).rstrip() for line in cells)
+            yield [head, "-" * max(map(len, [head, *lines])), *lines]
 
     def _beside(
         self, room: int, rows: int | None, most: int | None = None
@@ -246,11 +248,6 @@ def _padded(column: Column, rows: int | None) -> list[str]:
     texts = [str(column.head), *column.cells[:rows]]
     width = max(map(len, texts))
     return [text.ljust(width) if column.left else text.rjust(width) for text in texts]
-
-
-def _lines_of(block: Sequence[Sequence[str]]) -> list[str]:
-    head, *rows = ("  ".join(cells).rstrip() for cells in zip(*block, strict=True))
-    return [head, "-" * max(map(len, [head, *rows])), *rows]
 
 
 def _fact_lines(facts: Sequence[tuple[str, str]], listed: bool) -> list[str]:

@@ -38,16 +38,13 @@ def _run(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("fairridge"):
             raise
-        return _without(error.name, arguments)
+        missing = MISSING.format(error.name)
+        if arguments and "--help" not in arguments:
+            sys.stderr.write(missing)
+            return ExitCode.FAILED
+        # What commands are for can be shown without the package.
+        wanted = [name for name in EXAMPLES if name in arguments] or list(EXAMPLES)
+        examples = "".join(f"  {line}\n" for name in wanted for line in EXAMPLES[name])
+        sys.stdout.write(f"Examples:\n{examples}\n{missing}")
+        return 0
     return run(arguments)
-
-
-def _without(package: str, arguments: list[str]) -> int:
-    """Say which package is missing; what commands are for needs none."""
-    if arguments and "--help" not in arguments:
-        sys.stderr.write(MISSING.format(package))
-        return ExitCode.FAILED
-    wanted = [name for name in EXAMPLES if name in arguments] or list(EXAMPLES)
-    examples = "".join(f"  {line}\n" for name in wanted for line in EXAMPLES[name])
-    sys.stdout.write(f"Examples:\n{examples}\n{MISSING.format(package)}")
-    return 0

@@ -282,7 +282,15 @@ def _divided(
     try:
         share = float(held_out)
     except ValueError:
-        return everyone, _other_rows(everyone, settings, held_out, separator)
+        same = replace(
+            everyone.columns,
+            response=everyone.response,
+            sensitive=list(everyone.roles.sensitive),
+            predictors=list(everyone.roles.predictors),
+            drop=None,
+            family=everyone.family,
+        )
+        return everyone, read_data(held_out, same, settings, separator, everyone.written)
     if not 0.0 < share < 1.0:
         raise BadInputError(f"--held-out {held_out} must be a share between 0 and 1, or a file.")
     import numpy as np
@@ -316,19 +324,6 @@ def _with_levels(X: Any) -> Any:
         codes = pc.index_in(column.combine_chunks(), levels)
         X = X.set_column(k, name, pa.DictionaryArray.from_arrays(codes, levels))
     return X
-
-
-def _other_rows(training: Data, settings: Settings, name: str, separator: str | None) -> Data:
-    """Read a file whose columns have the same roles."""
-    same = replace(
-        training.columns,
-        response=training.response,
-        sensitive=list(training.roles.sensitive),
-        predictors=list(training.roles.predictors),
-        drop=None,
-        family=training.family,
-    )
-    return read_data(name, same, settings, separator, training.written)
 
 
 def _named(data: Data) -> Any:

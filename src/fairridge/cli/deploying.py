@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fairridge.cli.column_types import is_text, kinds_of_model
 from fairridge.cli.errors import BadInputError, refusals
-from fairridge.cli.inputs import Source, read
+from fairridge.cli.inputs import read
 from fairridge.cli.options import (
     OF_MODEL,
     ROWS,
@@ -50,11 +50,18 @@ def reasons(
     """Write the reasons of scores as sentences, for letters about decisions."""
     import pyarrow as pa
 
+    from fairridge.export import reasons as explained
+
     check_place(out, data, model)
     fitted = load_model(model)
     with progress("reading and explaining"):
         source = read(data, separator, kinds_of_model(fitted).as_text)
-        sentences = _sentences(fitted, source, asked, worded)
+        if "label" in asked:
+            asked |= {"label": _label(fitted, asked["label"])}
+        with refusals():
+            X, S = input_columns(fitted, source)
+            found = explained(fitted, X, sensitive_features=S, **asked)
+        sentences = _as_written(found, source.table).sentences(**worded)
     columns = {
         f"reason_{k + 1}": pa.array(
             [row[k] if k < len(row) else None for row in sentences], pa.string()
@@ -65,17 +72,6 @@ def reasons(
         lambda: {"reasons": sentences},
         lambda: write_rows(source.table, columns, out, "reasons", safe=safe_csv),
     )
-
-
-def _sentences(model: Any, source: Source, asked: Settings, worded: Settings) -> list[list[str]]:
-    from fairridge.export import reasons as explained
-
-    if "label" in asked:
-        asked |= {"label": _label(model, asked["label"])}
-    with refusals():
-        X, S = input_columns(model, source)
-        found = explained(model, X, sensitive_features=S, **asked)
-    return _as_written(found, source.table).sentences(**worded)
 
 
 def _as_written(reasons: Any, table: Any) -> Any:
@@ -156,18 +152,15 @@ def export(
             # Spreadsheets open them, so that no text may be a formula.
             write(member(FORMATS[to])(fitted, **rows, **asked), out, safe=True)
         else:
+            from fairridge.export import linear_form
+
             _write_model(fitted, to, out, asked | columns)
-            _note_conversions(fitted)
+            if hasattr(fitted, "coef_"):  # others keep no styles of columns
+                # What to convert in files such as that of the fit.
+                form = linear_form(fitted, "to_sql", predicts=True).without_sensitive()
+                for line in form.conversions:
+                    note(f"note: {line}.")
     say(f"Saved: {out}")
-
-
-def _note_conversions(model: Any) -> None:
-    """Say what to convert in files such as that of the fit, before anything else reads them."""
-    from fairridge.export import linear_form
-
-    if hasattr(model, "coef_"):  # others keep no styles of columns
-        for line in linear_form(model, "to_sql", predicts=True).without_sensitive().conversions:
-            note(f"note: {line}.")
 
 
 def _require_format(to: str, given: Sequence[str], data: str | None) -> None:

@@ -49,7 +49,11 @@ class Source:
 def read(name: str, separator: str | None = None, text: Sequence[str] = ()) -> Source:
     """Read a file, or a data set that ships; `text` are columns that are text in a CSV file."""
     if name.startswith(BUILTIN):
-        return _builtin(name)
+        from fairridge.datasets import load
+
+        data = load(name.removeprefix(BUILTIN), backend="pyarrow")
+        response = (data.response,) if isinstance(data.response, str) else tuple(data.response)
+        return Source(name, data.frame, response, tuple(data.sensitive), data.family)
     if not name:
         raise BadInputError("the name of the data is empty; name a file.")
     path = Path(name)
@@ -89,14 +93,6 @@ def check_columns(wanted: Sequence[str], source: Source, option: str) -> None:
         if name not in source.columns:
             hint = meant(name, source.columns)
             raise BadInputError(f"{source.name} has no column {name!r} ({option}). {hint}")
-
-
-def _builtin(name: str) -> Source:
-    from fairridge.datasets import load
-
-    data = load(name.removeprefix(BUILTIN), backend="pyarrow")
-    response = (data.response,) if isinstance(data.response, str) else tuple(data.response)
-    return Source(name, data.frame, response, tuple(data.sensitive), data.family)
 
 
 def _delimiter(separator: str | None) -> str | None:

@@ -137,7 +137,10 @@ def _scored_where_possible(
     scores = {name: pa.array(column) for name, column in predictor(table.filter(good)).items()}
     if not good.all():
         fate = "left out" if on_bad_row == "skip" else "without predictions"
-        note(f"{int((~good).sum()):,} of {len(good):,} rows {fate}: {_commonest(reasons)}.")
+        counts = Counter(reason for reason in reasons if reason).most_common()
+        shown = "; ".join(f"{reason} ({count:,})" for reason, count in counts[:3])
+        shown += f" and {len(counts) - 3} more reasons" if len(counts) > 3 else ""
+        note(f"{int((~good).sum()):,} of {len(good):,} rows {fate}: {shown}.")
     if on_bad_row == "skip":
         return source.table.filter(good), scores
     places = pa.array(np.cumsum(good) - 1, mask=~good)
@@ -184,13 +187,6 @@ def _find_bad_rows(model: Any, table: Any, offsets: dict[str, str]) -> tuple[Any
         if column.name == offsets.get("exposure"):
             add(np.asarray(read) <= 0.0, f"the exposure {column.name!r} is not positive")
     return table, reasons.tolist()
-
-
-def _commonest(reasons: list[str]) -> str:
-    """Name the commonest reasons."""
-    counts = Counter(reason for reason in reasons if reason).most_common()
-    shown = "; ".join(f"{reason} ({count:,})" for reason, count in counts[:3])
-    return shown + (f" and {len(counts) - 3} more reasons" if len(counts) > 3 else "")
 
 
 def model_rows(model: Any, source: Source) -> tuple[Any, dict[str, Any]]:

@@ -219,7 +219,9 @@ class Design:
         where = located(X, names, n_columns, "X", estimator_name, needed)
         others = [where[k] for k in places]
         if self.separate:
-            attributes, own = self._separate(X, S, estimator_name)
+            attributes, name = separate_attributes(X, S, estimator_name), "sensitive_features"
+            width = len(self.positions_sensitive)
+            own = located(attributes, self.sensitive_names, width, name, estimator_name)
         else:
             attributes, own = X, [where[k] for k in self.positions_sensitive]
         rule = unknown if groups else for_sensitive(unknown)
@@ -235,22 +237,6 @@ class Design:
             )
         return sensitive, predictors
 
-    def _separate(self, X: Table, S: Table | None, estimator_name: str) -> tuple[Table, list[int]]:
-        """Return S that is passed beside X, and where its columns are."""
-        if S is None:
-            raise ValueError(
-                f"this {estimator_name} was fitted with sensitive_features=…: pass "
-                "sensitive_features here too, or use a model with blind=True, which needs them in "
-                "fit only."
-            )
-        if S.shape[0] != X.shape[0]:
-            raise ValueError(
-                f"X has {X.shape[0]} rows but sensitive_features has {S.shape[0]}; "
-                "pass one row of each per observation."
-            )
-        width = len(self.positions_sensitive)
-        return S, located(S, self.sensitive_names, width, "sensitive_features", estimator_name)
-
     def _expected(self, X: Table) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]]:
         """Return names and number of columns that X must have, and where predictors are there."""
         # A design without S does not care whether a frame still has the columns of S.
@@ -260,6 +246,22 @@ class Design:
         ignored = {*self.names, *(self.sensitive_names or ())}.difference(predictors)
         names = predictors + tuple(name for name in X.names if name in ignored)
         return names, len(names), tuple(range(len(predictors)))
+
+
+def separate_attributes(X: Table, S: Table | None, estimator_name: str) -> Table:
+    """Return S that is passed beside X; raise if it is missing, or of other rows."""
+    if S is None:
+        raise ValueError(
+            f"this {estimator_name} was fitted with sensitive_features=…: pass "
+            "sensitive_features here too, or use a model with blind=True, which needs them in "
+            "fit only."
+        )
+    if S.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"X has {X.shape[0]} rows but sensitive_features has {S.shape[0]}; "
+            "pass one row of each per observation."
+        )
+    return S
 
 
 def most_levels(n_rows: int | None, maximum: int = MAX_LEVELS) -> int:

@@ -138,9 +138,20 @@ def as_table(
     names: tuple[str, ...] | None = None
     if sparse and is_sparse(data):
         source: Any = _as_csr(data)
+    elif is_sparse(data) or (hasattr(data, "nnz") and hasattr(data, "toarray")):
+        raise TypeError(
+            f"Sparse data was passed for {argument}, but dense data is required. "
+            "Use '.toarray()' to convert to a dense numpy array."
+        )
+    elif in_place(data):
+        if not devices:
+            raise ValueError(
+                f"{argument} is {type(data).__name__} on {device_of(data)}, and rows are needed in "
+                "main memory: pass NumPy arrays or a frame."
+            )
+        source = _as_columns(detached(data), argument)
     else:
-        _refuse_sparse(data, argument)
-        source = _in_place(data, argument, devices) if in_place(data) else _as_frame(data, argument)
+        source = _as_frame(data, argument)
         if source is None:
             source = _as_array(data, argument)
     for size, what in zip(source.shape, ("sample(s)", "feature(s)"), strict=True):
@@ -168,16 +179,6 @@ def in_place(array: Any) -> bool:
         return False
     on_host = "cpu" in str(library.device(array)).lower()
     return not on_host or bool(get_config()["array_api_dispatch"])
-
-
-def _in_place(data: Any, argument: str, devices: bool) -> Any:
-    """Return an array of another library, whose rows stay where they are."""
-    if not devices:
-        raise ValueError(
-            f"{argument} is {type(data).__name__} on {device_of(data)}, and rows are needed in "
-            "main memory: pass NumPy arrays or a frame."
-        )
-    return _as_columns(detached(data), argument)
 
 
 def as_native(data: Any) -> Any:
@@ -308,15 +309,6 @@ def _as_csr(data: Any) -> csr_array:
     return matrix
 
 
-def _refuse_sparse(data: Any, argument: str) -> None:
-    """Raise for sparse data that dense ones are needed of."""
-    if is_sparse(data) or (hasattr(data, "nnz") and hasattr(data, "toarray")):
-        raise TypeError(
-            f"Sparse data was passed for {argument}, but dense data is required. "
-            "Use '.toarray()' to convert to a dense numpy array."
-        )
-
-
 def column_positions(
     columns: Any, names: tuple[str, ...] | None, n_columns: int, argument: str
 ) -> tuple[int, ...]:
@@ -373,7 +365,12 @@ def located(
     if names is not None and table.names is not None:
         places = {name: k for k, name in enumerate(table.names)}
         if set(places) != set(names):
-            _refuse_row(table, names, argument)
+            index = index_of(table) if table.shape[1] == 1 else None
+            if index is not None and set(names).intersection(index):  # one row of a frame
+                raise ValueError(
+                    f"{argument} is a series with one value per column. Pass a frame of one row, "
+                    f"such as {argument}.to_frame().T.infer_objects()."
+                )
             raise ValueError(_other_columns(table.names, names, argument, sensitive))
         return [places[name] for name in names]
     if table.shape[1] != n_columns:
@@ -388,16 +385,6 @@ def located(
             UserWarning,
         )
     return list(range(n_columns))
-
-
-def _refuse_row(table: Table, names: tuple[str, ...], argument: str) -> None:
-    """Raise if a series is one row of a frame, whose labels are names of columns."""
-    index = index_of(table) if table.shape[1] == 1 else None
-    if index is not None and set(names).intersection(index):
-        raise ValueError(
-            f"{argument} is a series with one value per column. Pass a frame of one row, such as "
-            f"{argument}.to_frame().T.infer_objects()."
-        )
 
 
 def _other_columns(

@@ -100,17 +100,13 @@ def _download(path: Path, progress: bool) -> None:
             fetch(url, str(archive), None)
             unpack(archive, path.parent)
     except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as problem:
-        raise DataUnavailableError(_both_ways(path, problem)) from problem
-
-
-def _both_ways(path: Path, problem: Exception) -> str:
-    return (
-        f"{path.name} is not in {path.parent} and could not be downloaded "
-        f"({type(problem).__name__}). There are two ways to get it. With a network: try again; "
-        f"fairml 0.8 is fetched once from {URLS[0]}. Without: copy {path.name} from the data "
-        f"folder of fairml's source package into a folder of your own, and name that folder by "
-        f"data_home= or by the environment variable {VARIABLE}."
-    )
+        raise DataUnavailableError(
+            f"{path.name} is not in {path.parent} and could not be downloaded "
+            f"({type(problem).__name__}). There are two ways to get it. With a network: try again; "
+            f"fairml 0.8 is fetched once from {URLS[0]}. Without: copy {path.name} from the data "
+            f"folder of fairml's source package into a folder of your own, and name that folder by "
+            f"data_home= or by the environment variable {VARIABLE}."
+        ) from problem
 
 
 def _check(content: bytes, name: str, where: str, advice: str) -> None:

@@ -135,8 +135,10 @@ def load(name: str, *, backend: str | None = None) -> Dataset:
             f"{name!r} is not a data set of this package; use one of {', '.join(manifest)}."
         )
     entry = manifest[name]
+    with (_FOLDER / entry["file"]).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        columns = {name: _decode(stored[name], kind) for name, kind in entry["columns"].items()}
     return build_dataset(
-        _read_columns(entry),
+        columns,
         name=name,
         response=tuple(entry["response"]),
         sensitive=tuple(entry["sensitive"]),
@@ -412,11 +414,6 @@ def _manifest() -> dict[str, dict[str, Any]]:
     text = (_FOLDER / "manifest.json").read_text(encoding="utf-8")
     manifest: dict[str, dict[str, Any]] = json.loads(text)
     return manifest
-
-
-def _read_columns(entry: dict[str, Any]) -> dict[str, Column]:
-    with (_FOLDER / entry["file"]).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        return {name: _decode(stored[name], kind) for name, kind in entry["columns"].items()}
 
 
 def _decode(stored: Any, kind: int | list[str]) -> Column:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.data import Design, Levels, MappedEncoding, Table, Unknown, dense_columns
 from fairridge.data.columns import (
@@ -23,7 +24,7 @@ from fairridge.data.columns import (
 )
 from fairridge.data.text_style import TextStyle
 from fairridge.export.training import TrainingColumns
-from fairridge.families.base import Link, modeled_class
+from fairridge.families.base import modeled_class
 
 # What is done with models of intersections; the rest needs a sum over single columns.
 WITH_PRODUCTS = ("Monitor", "attribution", "proxies", "save", "to_sql")
@@ -39,10 +40,7 @@ class InputColumn:
     coefficients: Floats  # those of its encoded columns, of shape (m, k)
     unknown: Unknown  # what an unseen level does
 
-    @property
-    def name(self) -> str:
-        """Name of the column; x0, x1, … or s0, s1, … for arrays."""
-        return self.encoding.name
+    name = delegated("encoding.name")  # x0, x1, … or s0, s1, … for arrays
 
     @property
     def role(self) -> str:
@@ -110,10 +108,7 @@ class LinearForm:
             if style.name in names and style.conversion
         )
 
-    @property
-    def link(self) -> Link:
-        """How η becomes a mean."""
-        return self.family.link
+    link = delegated("family.link")
 
     @property
     def center(self) -> Floats:

@@ -147,18 +147,14 @@ def model_of(document: dict[str, Any], classes: Mapping[str, type[Any]]) -> Any:
     for key, value in {**added, **parameters, **learned, **LEFT_OUT}.items():
         setattr(model, key, _decoded(key, value, number=key in learned))
     if "classes_" in learned and "positive_" not in learned:
-        _order_classes(model)
+        # Files of version 0.3 and before have the modeled class last.
+        labels = model.classes_
+        model.classes_, model.positive_ = np.sort(labels), modeled_class(labels)
+        if models_first(model):
+            model.family_ = replace(model.family_, tie=1)
     model._settings = clone(model)
     require_sound(model)
     return model
-
-
-def _order_classes(model: Any) -> None:
-    """Sort the classes of a file of version 0.3 or before, which has the modeled one last."""
-    classes = model.classes_
-    model.classes_, model.positive_ = np.sort(classes), modeled_class(classes)
-    if models_first(model):
-        model.family_ = replace(model.family_, tie=1)
 
 
 def _require_keys(part: str, stored: Any, allowed: Mapping[str, Any], otherwise: str) -> None:

@@ -19,7 +19,7 @@ from fairridge.inference.few_rows import notes_on_few_rows, with_few_rows
 from fairridge.inference.influence import Branch
 from fairridge.inference.kinds import penalty_unit
 from fairridge.inference.passes import Pass, Quantity, row_terms
-from fairridge.inference.population import Population, degrees_of_freedom, fair_spread
+from fairridge.inference.population import Population, fair_spread
 from fairridge.inference.predictions import Predictor
 from fairridge.inference.restore import require_zero_mean
 from fairridge.inference.result import Facts, Inference
@@ -251,8 +251,9 @@ def _population(
     if odds > 0.0:
         place, explaining = (width + list(named).index(name) for name in ("spread", "explaining"))
         if scheme.clusters is None:
-            total, squares = sums[-1, explaining] / factor, sums[explaining, explaining] / factor
-            degrees = min(degrees, degrees_of_freedom(float(total), float(squares)))
+            total, squares = (float(sums[k, explaining] / factor) for k in (-1, explaining))
+            if squares > 0.0:  # else S explains nothing
+                degrees = min(degrees, max(total * total / squares - 1.0, 1.0))
         return Population(odds, float(sums[place, place]), columns, degrees, binds)
     if analysis.fit.given is not None:  # sums of a branch have α of S itself
         if scheme.clusters is not None:

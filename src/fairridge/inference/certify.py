@@ -93,24 +93,20 @@ def certify_each(problem: PenalizedProblem, bounds: Floats, confidence: float) -
     largest = float(inner.max(initial=2.0 * LEAST_BOUND))
     least = min(LEAST_BOUND, float(inner.min(initial=largest)) / 2.0)
     grid = np.append(np.geomspace(least, largest, GRID), 1.0)
-    models = _explained(problem, _usable(problem.solve(grid)))
-    n = problem.engine.n_rows
-    free = models[-1].share
-    shares, upper = _limits(models, confidence)
-    warning = too_heavy(problem.engine, problem.basis.center)
-    found = [_certificate(float(r), shares, free, upper, confidence, n) for r in bounds]
-    return [_with_warning(one, warning) for one in found]
-
-
-def _usable(solutions: list[Solution]) -> list[Fit]:
-    """Return the models that a search has found, the free one last."""
+    solutions = problem.solve(grid)
     met = [solution for solution in solutions if solution.choice.met]
     if not met or met[-1] is not solutions[-1]:
         raise ValueError(
             "the model without a bound has not converged, so nothing can be certified; raise "
             "max_iter, or add a small predictor_penalty."
         )
-    return [solution.fit for solution in met]
+    models = _explained(problem, [solution.fit for solution in met])
+    n = problem.engine.n_rows
+    free = models[-1].share
+    shares, upper = _limits(models, confidence)
+    warning = too_heavy(problem.engine, problem.basis.center)
+    found = [_certificate(float(r), shares, free, upper, confidence, n) for r in bounds]
+    return [_with_warning(one, warning) for one in found]
 
 
 def _limits(models: list[ExplainedScores], confidence: float) -> tuple[Floats, Upper]:

@@ -43,7 +43,11 @@ def partners_of(distance: Distance, y: Floats, columns: Floats) -> Partners:
         np.add.at(sums, codes.ravel(), columns)
         return partial(_of_classes, values, sums)
     if isinstance(distance, CoxDistance):
-        return _by_status(y, columns)
+        # By d = |Δtime|·|Δstatus| the partners of an event are censored, and conversely.
+        censored, events = (
+            _by_difference(None, y[k], columns[k]) for k in (y[:, 1] == 0, y[:, 1] == 1)
+        )
+        return partial(_of_statuses, censored, events)
     if isinstance(distance, PairwiseDistance):
         return partial(_pair_by_pair, distance, y[:, 0], columns)
     raise ValueError(
@@ -73,14 +77,6 @@ def _of_sorted(transform: Any, others: Floats, plain: Floats, moment: Floats, y:
     k = np.searchsorted(others, g, side="right")
     near = g[:, None] * (2.0 * plain[k] - plain[-1])
     return np.asarray(near + moment[-1] - 2.0 * moment[k])
-
-
-def _by_status(y: Floats, columns: Floats) -> Partners:
-    """Sum by d = |Δtime|·|Δstatus|: the partners of an event are censored, and conversely."""
-    censored, events = (
-        _by_difference(None, y[k], columns[k]) for k in (y[:, 1] == 0, y[:, 1] == 1)
-    )
-    return partial(_of_statuses, censored, events)
 
 
 def _of_statuses(censored: Partners, events: Partners, y: Floats) -> Floats:

@@ -60,7 +60,7 @@ class Population:
     odds: float  # ω in the sample
     spread: float  # c
     columns: float  # q times the number of linear predictors, or degrees of freedom at r = 0
-    degrees: float  # ν
+    degrees: float  # ν = (Σa)²/Σa² − 1, but at least 1, if that is less than those of the rows
     binds: bool  # whether the sample has these odds because of a bound
 
     def unfairness(self, confidence: float) -> Interval:
@@ -89,8 +89,3 @@ def fair_spread(covariance: Floats) -> tuple[float, float]:
     # up.
     first, second = float(np.trace(covariance)), float(np.trace(covariance @ covariance))
     return (second / first, first * first / second) if second > 0.0 else (0.0, 1.0)
-
-
-def degrees_of_freedom(total: float, squares: float) -> float:
-    """Return ν = (Σa)²/Σa² − 1, but at least 1; infinite if S explains nothing."""
-    return max(total * total / squares - 1.0, 1.0) if squares > 0.0 else np.inf

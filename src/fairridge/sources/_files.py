@@ -178,16 +178,13 @@ def _with_footer(file: DataFile) -> DataFile:
     except FileNotFoundError:
         return replace(file, problem="there is no such file")
     except (pa.ArrowException, OSError) as error:
-        return replace(file, problem=f"truncated, or not a Parquet file ({_first_line(error)})")
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        return replace(file, problem=f"truncated, or not a Parquet file ({reason})")
     kinds = {name: column.kind for name, column in column_types(schema.empty_table()).items()}
     if not n_rows:  # pandas 2 writes text without rows as nulls
         kinds |= {field.name: "text" for field in schema if pa.types.is_null(field.type)}
     types = {name: ColumnType(kind, str(schema.field(name).type)) for name, kind in kinds.items()}
     return replace(file, n_rows=n_rows, types=types, state=state)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def known_types(files: list[DataFile]) -> dict[str, ColumnType]:

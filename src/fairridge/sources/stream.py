@@ -16,6 +16,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.data.design import TRAVELING_PROFILE_ROWS, NumberSample
@@ -137,10 +138,8 @@ class StreamEngine:
         """What the first pass leaves behind."""
         return self._pass(partial(FirstPass.of, family=self._family))
 
-    @property
-    def extent(self) -> Extent:
-        """Ranges of response, offset and weights."""
-        return self.first.extent
+    extent = delegated("first.extent")
+    categories = delegated("_encode.categories")
 
     def moments(self) -> Moments:
         return self.first.moments
@@ -243,10 +242,6 @@ class StreamEngine:
         self.passes += 1
         self._source.map_batches(partial(on_rows, self._encode, step), self._encode.columns)
         return sweep.finish()
-
-    @property
-    def categories(self) -> tuple[range, ...]:
-        return self._encode.categories
 
     def outside(self, levels: tuple[RowLevel, ...]) -> StreamEngine:
         encode = replace(self._encode, isolated=(*self._encode.isolated, *levels))

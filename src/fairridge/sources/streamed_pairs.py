@@ -82,7 +82,13 @@ def streamed_form(
         )
         group = partial(_grouped, transform=transform, columns=columns, cuts=cuts)
         groups: _GroupSums = sum_over(group, encode)
-        _say_error(groups, len(cuts) + 1)
+        if groups.error > 1e-12:
+            warn_user(
+                "individual fairness of rows that are not in memory is computed from "
+                f"{len(cuts) + 1:,} groups of responses: differences of treatment are off by a "
+                f"share of {groups.error:.1e} at most.",
+                DataWarning,
+            )
         return groups.form
     raise ValueError(
         f"individual fairness with {type(distance).__name__} looks at pairs of rows, which are "
@@ -297,14 +303,3 @@ def _grouped_sums(groups: Integers, g: Floats, S: Floats, v: Floats, n_cuts: int
         sums[present, 0] += np.add.reduceat(columns, first, axis=0)
         sums[present, 1] += np.add.reduceat(columns * g[rows, None], first, axis=0)
     return _GroupSums(low, high, sums)
-
-
-def _say_error(groups: _GroupSums, n_groups: int) -> None:
-    error = groups.error
-    if error > 1e-12:
-        warn_user(
-            f"individual fairness of rows that are not in memory is computed from {n_groups:,} "
-            f"groups of responses: differences of treatment are off by a share of {error:.1e} at "
-            "most.",
-            DataWarning,
-        )

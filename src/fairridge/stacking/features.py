@@ -32,7 +32,7 @@ from fairridge.data import (
     make_frame,
 )
 from fairridge.data.columns import Missing, Unknown
-from fairridge.data.design import locate_sensitive
+from fairridge.data.design import locate_sensitive, separate_attributes
 from fairridge.data.table import located
 from fairridge.stacking.crossfit import Deployed
 from fairridge.stacking.learners import native
@@ -138,18 +138,9 @@ class LayerColumns:
         """Return the columns of the fit, without those of S for blind models, and S."""
         if not self.sensitive:
             X = self._ordered(X)
-            if S is None and not self.blind:
-                raise ValueError(
-                    f"this {self.owner} was fitted with sensitive_features=…: pass "
-                    "sensitive_features here too, or use a model with blind=True, which needs them "
-                    "in fit only."
-                )
-            if S is not None and S.shape[0] != X.shape[0]:
-                raise ValueError(
-                    f"X has {X.shape[0]} rows but sensitive_features has {S.shape[0]}; "
-                    "pass one row of each per observation."
-                )
-            return X, None if S is None else _named(S)
+            if S is None and self.blind:
+                return X, None
+            return X, _named(separate_attributes(X, S, self.owner))
         if S is not None:
             raise ValueError(
                 f"this {self.owner} takes S from columns of X (sensitive=…): "
