@@ -19,7 +19,7 @@ def _data(n, p, seed=3):
 def _closed(model, S, X, y, weight):
     """Return the closed form, the problem that was solved and its fit."""
     training = read_training(model, X, y, S, weight, None)
-    problem = model._set_up(training)
+    _, problem = model._set_up(training)
     assert problem.space.compressed == (X.shape[1] > len(y))
     fit = model._solve_own(problem, training).fit
     return leave_one_out([(problem, fit)])[0], problem, fit

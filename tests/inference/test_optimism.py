@@ -35,7 +35,7 @@ def left_out(scores, w, s):
 
 
 def optimism_of(fitted, Z, y):
-    problem = fitted._set_up(read_training(fitted, Z, y, None, None, None))
+    _, problem = fitted._set_up(read_training(fitted, Z, y, None, None, None))
     (solution,) = problem.solve(np.array([R]))
     linear = isinstance(fitted, FairRidgeRegressor)
     means = None if linear else problem.definition.means(solution.fit)

@@ -165,7 +165,12 @@ class LinearModel(BaseEstimator):
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         """Set the model up on some rows."""
 
-    def _set_up(self, training: Training) -> Any:
+    def _set_up(self, training: Training) -> tuple[Self, Any]:
+        """Choose penalties from the training rows, and set the model up on these."""
+        model = self._with_penalty(training)
+        return model, model._checked_problem(training)
+
+    def _checked_problem(self, training: Training) -> Any:
         """Set the model up on the training rows, and check their columns."""
         problem: Any = self._problem_on(training.engine, training.response)
         check_columns(problem.basis, training, self._traits)
@@ -233,8 +238,7 @@ class LinearModel(BaseEstimator):
         shift = self._shift(offset, exposure)
         training = self._read(X, y, sensitive_features, sample_weight, shift)
         with threads_for_passes(training.engine, training.response.family):
-            model = self._with_penalty(training)
-            problem = model._set_up(training)
+            model, problem = self._set_up(training)
             solution = model._solve_own(problem, training)
             return self._finish(training, problem, solution, model)
 
@@ -279,8 +283,7 @@ class LinearModel(BaseEstimator):
         shift = self._shift(offset, exposure)
         training = self._read(X, y, sensitive_features, sample_weight, shift)
         with threads_for_passes(training.engine, training.response.family):
-            model = self._with_penalty(training)
-            problem = model._set_up(training)
+            model, problem = self._set_up(training)
             solutions = model._solve(problem, bounds, training.held_out)
         self._warn_of_solutions(problem, solutions, training)
         return path_of(model, training, problem, solutions)
@@ -516,7 +519,7 @@ class FairRidge(LinearModel):
             and self.confidence is None,
             needs_sensitive=not self.blind,
             compresses=not self.blind and self.controls is None,
-            # Predictors of a blind model may be collinear with S; `_set_up` checks X alone.
+            # Predictors of a blind model may be collinear with S: X alone is checked.
             regularized=penalized or self.blind,
             chooses_penalty=chooses,
             advice=None if penalized else PENALTY_OR_FEWER,
@@ -566,7 +569,7 @@ class FairRidge(LinearModel):
 
     inference = _inferring.inference
 
-    def _set_up(self, training: Training) -> PenalizedProblem:
+    def _checked_problem(self, training: Training) -> PenalizedProblem:
         """Set the model up on the training rows, and check their columns."""
         engine, response, traits = training.engine, training.response, self._traits
         settings = self._model_settings(response)

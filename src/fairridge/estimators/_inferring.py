@@ -126,16 +126,16 @@ def inference_on(
 ) -> Inference:
     """Return standard errors of a fitted model that is set up on its rows."""
     title, facts = type(model).__name__, model._fitted
-    reads = facts.reads
+    reads, raw = facts.reads, model._raw_coefficients
     return inference_of(
         problem,
-        _restored(model, problem),
+        _restored(model, facts.bound, raw, problem),
         # The places of `coef_` among the encoded columns [S, X].
         order=len(facts.design.encoded_names) - len(reads.encoded_names) + reads.input_order,
         labels=getattr(model, "classes_", None),
         title=title,
         backend=training.backend,
-        coefficients=np.column_stack([np.atleast_1d(model.intercept_), model._raw_coefficients]),
+        coefficients=np.column_stack([np.atleast_1d(model.intercept_), raw]),
         read=partial(_encoded, reads, model.unknown, title),
         **options,
     )
@@ -228,7 +228,7 @@ def row_products(
     problem = settings._problem_on(engine, training.response)
     return products_of(
         problem,
-        _restored(model, problem),
+        _restored(model, model._fitted.bound, model._raw_coefficients, problem),
         scheme,
         model=_digest(model, covariance, scheme.frequency),
         n_rows=party.n_rows,
@@ -277,10 +277,10 @@ def _require_products(
         )
 
 
-def _restored(model: Any, problem: PenalizedProblem) -> Solution:
-    """Find the fitted model again."""
+def _restored(model: Any, bound: Any, raw: Floats, problem: PenalizedProblem) -> Solution:
+    """Find the fitted model again, from its bound and the coefficients of its encoded columns."""
     certificate = model.certificate_
-    bound = model._fitted.bound if certificate is None else certificate.training_bound
+    bound = bound if certificate is None else certificate.training_bound
     return restored(
         problem,
         unfairness=float(bound),
@@ -288,7 +288,7 @@ def _restored(model: Any, problem: PenalizedProblem) -> Solution:
         status=model.status_,
         achieved=model.unfairness_,
         raw_intercept=model.intercept_,
-        raw_coefficients=model._raw_coefficients,
+        raw_coefficients=raw,
         n_rows=model.n_rows_,
     )
 

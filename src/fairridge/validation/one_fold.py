@@ -58,7 +58,8 @@ class WholeModel:
             return cls(model, training)
         if uses_moments(model, training):
             return cls(model, training, moments=training.engine.moments())
-        return cls(model, training, model._set_up(training).warm_start())
+        model, problem = model._set_up(training)
+        return cls(model, training, problem.warm_start())
 
     def problem(self, train: Engine) -> Any:
         """Set the model up on some rows, and start it."""

@@ -74,7 +74,7 @@ class BlindExactRegressor(RegressorMixin, LinearModel):
             StatisticalParity(measure="variance"),
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` checks X alone
+            regularized=True,  # predictors may be collinear with S: X alone is checked
             multiplier="Multiplier μ",
         )
 

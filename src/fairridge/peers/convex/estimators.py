@@ -71,7 +71,7 @@ class _ConvexFair(LinearModel):
             OutcomePairs(self._checked_bins),
             needs_sensitive=False,
             needs_groups=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` checks X alone
+            regularized=True,  # predictors may be collinear with S: X alone is checked
             multiplier="λ",
             given_penalty=given_penalty("strength", self.strength),
         )
@@ -92,9 +92,9 @@ class _ConvexFair(LinearModel):
     ) -> list[Solution]:
         return solve_penalized(problem, bounds, self.strength)
 
-    def _set_up(self, training: Training) -> Any:
+    def _checked_problem(self, training: Training) -> Any:
         require_predictors(training, type(self).__name__)
-        return super()._set_up(training)
+        return super()._checked_problem(training)
 
     def _warn_of_solutions(
         self, problem: Any, solutions: list[Solution], training: Training

@@ -54,7 +54,7 @@ class _Zafar(LinearModel):
             largest_bound=np.inf if self.bound == "covariance" else 1.0,
             needs_sensitive=False,
             moments_suffice=True,
-            regularized=True,  # predictors may be collinear with S; `_set_up` checks X alone
+            regularized=True,  # predictors may be collinear with S: X alone is checked
             multiplier="Price of the bound",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +16,10 @@ from fairridge.arguments import largest_bound, listed
 from fairridge.data import require_offsets
 from fairridge.data.columns import OTHER
 from fairridge.engines import in_memory
-from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits, with_chosen_penalty
+from fairridge.estimators._choosing import FOLD_TOLERANCE, quiet_fits
 from fairridge.estimators._model import as_fitted
 from fairridge.estimators._outcome import isolated_levels
+from fairridge.estimators._responses import Inputs
 from fairridge.estimators._training import Training, read_training
 from fairridge.exceptions import BoundWarning
 from fairridge.search import Problem, Solution
@@ -36,12 +37,13 @@ class Case:
     """A model, its data, and its solutions at all bounds; `fitted` is the chosen one."""
 
     model: Any
+    inputs: Inputs  # rows as they came
     training: Training
     problem: Problem
     bounds: Floats
     solutions: list[Solution]
     chosen: int
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
     fitted: Any = None
 
     @property
@@ -91,8 +93,7 @@ def read_case(model: Any, given: PassedRows) -> Case:
         training = read_training(fresh, *rows, offset)
         if not in_memory(training.engine):
             raise TypeError("an audit report needs the rows in memory; pass a frame or an array.")
-        fresh = with_chosen_penalty(fresh, training)
-        problem = fresh._set_up(training)
+        fresh, problem = fresh._set_up(training)
         bounds, solutions, chosen = _solved(fresh, training, problem)
         fitted = clone(fresh)._finish(training, problem, solutions[chosen])
         if hasattr(model, "chosen_"):  # by what rule its bound was chosen
@@ -104,7 +105,8 @@ def read_case(model: Any, given: PassedRows) -> Case:
     remarks = [str(warning.message) for warning in caught]
     remarks += _isolated(problem, training) + _merged(training, fresh)
     remarks = list(dict.fromkeys(remarks))
-    return Case(fresh, training, problem, bounds, solutions, chosen, tuple(remarks), fitted)
+    inputs = given.read(offset)
+    return Case(fresh, inputs, training, problem, bounds, solutions, chosen, tuple(remarks), fitted)
 
 
 def _solved(fresh: Any, training: Training, problem: Problem) -> tuple[Floats, list[Solution], int]:
@@ -132,9 +134,9 @@ def unblinded_case(case: Case) -> Case:
     model = clone(case.model).set_params(blind=False, separation=kept)
     bounds = case.bounds[[case.chosen]]
     with quiet_fits():
-        problem = model._set_up(case.training)
+        model, problem = model._set_up(case.training)
         solutions = model._solve(problem, bounds)
-    return Case(model, case.training, problem, bounds, solutions, 0, ())
+    return replace(case, model=model, problem=problem, bounds=bounds, solutions=solutions, chosen=0)
 
 
 def _isolated(problem: Problem, training: Training) -> list[str]:

@@ -58,8 +58,7 @@ def gather(
     """Fit the path, hold rows out, refit, and compare groups."""
     linear, inner = model.training_rows(given)
     case = read_case(linear, inner)
-    fitted = scored_model(case.fitted)
-    shown = ReportRows.of(fitted, inner, options)
+    shown = ReportRows.of_training(case, options)
     groups = ReportGroups.of(shown, options)
     folds, n_refits = _folds(case, options), _replicates(case, options.bootstrap)
     step = _steps(progress, len(folds) + n_refits + len(case.bounds) * (2 if folds else 1))
@@ -72,6 +71,7 @@ def gather(
             replace(shown.rows, scores=measured[0].scores[k]) for k in (case.chosen, -1)
         )
         pairs, learned = crossed(groups, chosen, free), learned_dependence(groups, chosen)
+    fitted = scored_model(case.fitted)
     more = case_record(case, len(folds), refits, options.random_state)
     n_rows = {"Rows": case.training.n_rows}
     subject = subject_of(fitted, shown, groups.rule, options, "Fairness audit", n_rows, more)
@@ -147,11 +147,11 @@ def _steps(progress: Progress, total: int) -> Callable[[str], None]:
 
 def _measured(case: Case, folds: list[Fold], step: Step = lambda: None) -> list[Measured]:
     """Measure all bounds on rows that are held out, if there are folds, and in training."""
-    whole = case.whole
+    whole, bounds = case.whole, case.training_bounds
     in_training = measure_training(Solved(whole, case.problem, case.solutions))
     if not folds:
         return [in_training]
-    return [measure_folds(whole, case.training_bounds, folds, step), in_training]
+    return [measure_folds(whole, bounds, folds, step), in_training]
 
 
 @contextmanager
@@ -177,9 +177,9 @@ def _with_groups(
 
 def _folds(case: Case, options: ReportSettings) -> list[Fold]:
     """Divide the rows; into as many parts as the rarest class and the columns of S allow."""
-    n, classes = case.training.n_rows, case.training.response.classes
-    codes = case.training.response.values[:, 0]
-    counts = np.array([n]) if classes is None else np.unique(codes, return_counts=True)[1]
+    n, response = case.training.n_rows, case.training.response
+    codes = None if response.classes is None else response.values[:, 0]
+    counts = np.array([n]) if codes is None else np.unique(codes, return_counts=True)[1]
     # In no more rows than S has columns, dependence on S is not defined; stratified folds
     # differ by up to one row per class.
     least = case.training.engine.n_sensitive + 2 + len(counts)
@@ -187,7 +187,7 @@ def _folds(case: Case, options: ReportSettings) -> list[Fold]:
     n_folds = min(wanted, int(counts.min()), n // least)
     if n_folds < 2:
         return []
-    return make_folds(None, n_folds, 1, options.random_state, {"": case.model}, n, codes)[0]
+    return make_folds(None, n_folds, 1, options.random_state, {}, n, codes)[0]
 
 
 def _replicates(case: Case, wanted: int | None) -> int:

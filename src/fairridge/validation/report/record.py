@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from fairridge._typing import Floats
 from fairridge.data import Levels, MappedEncoding, Table, as_table
-from fairridge.estimators._model import bound_text
+from fairridge.estimators._model import Fitted, bound_text
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html.contents import Refits, Subject
@@ -59,23 +59,25 @@ def subject_of(
     # `rule` says who counts as selected, and `what` which kind of page it is. Of the numbers of
     # rows for the record the first is that of the rows shown; of `more` for it None says nothing.
     assert shown.rows.attributes is not None
-    name, labels, family = options.response or "the response", shown.rows.labels, model.family
+    linear, family, measure = model.linear, model.family, model.measure
+    facts = None if linear is None else linear._fitted
+    name, labels = options.response or "the response", shown.rows.labels
     sensitive = shown.rows.attributes.labels
-    record = _record(model, shown, options, n_rows) | (more or {})
-    settings = (model.linear._fitted.settings if model.fair else model.given).get_params(False)
+    record = _record(linear, shown, options, n_rows) | (more or {})
+    settings = (model.given if facts is None else facts.settings).get_params(False)
     return Subject(
         title=options.title or f"{what} of a model for {name}",
-        model=_title(model),
-        family=family.name if model.fair else family.reads,
+        model=_title(model.given, model.name) if linear is None else type(linear).__name__,
+        family=family.reads if linear is None else family.name,
         reads=family.reads,
         link=family.link,
-        definition="" if model.measure is None else model.measure.title,
+        definition="" if measure is None else measure.title,
         response=name,
         outcome=labels[rule.outcomes[0]] if len(labels) == 2 else "",
         n_rows=next(iter(n_rows.values())),
         sensitive=sensitive,
-        predictors=_predictors(model, shown.inputs, sensitive),
-        needs_sensitive=model.reads_sensitive,
+        predictors=_predictors(facts, shown.inputs, sensitive),
+        needs_sensitive=model.reads_sensitive if facts is None else facts.traits.needs_sensitive,
         rule=rule.words,
         favorable="" if rule.favorable is None else str(rule.favorable),
         record=tuple((label, value) for label, value in record.items() if value is not None),
@@ -103,29 +105,26 @@ def of_stack(model: ScoredModel, given: PassedRows, subject: Subject) -> Subject
     )
 
 
-def _title(model: ScoredModel) -> str:
-    """Name the model: that with coefficients, or of other libraries with its pipeline."""
-    if model.fair:
-        return type(model.linear).__name__
-    if not isinstance(model.given, Pipeline):
-        return model.name
-    return f"Pipeline of {len(model.given.steps)} steps, with {model.name}"
+def _title(given: Any, name: str) -> str:
+    """Name a model of another library, with its pipeline."""
+    if not isinstance(given, Pipeline):
+        return name
+    return f"Pipeline of {len(given.steps)} steps, with {name}"
 
 
 def _predictors(
-    model: ScoredModel, inputs: Inputs | None, sensitive: tuple[str, ...]
+    facts: Fitted | None, inputs: Inputs | None, sensitive: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the names of the columns of X that are not sensitive."""
     names = () if inputs is None else inputs.table.labels
-    if not model.fair:
+    if facts is None:
         return tuple(name for name in names if name not in sensitive)
-    design = model.linear._fitted.design
-    known = design.names or names
-    return tuple(known[k] for k in design.positions_predictors)
+    known = facts.design.names or names
+    return tuple(known[k] for k in facts.design.positions_predictors)
 
 
 def _record(
-    model: ScoredModel, shown: ReportRows, options: ReportSettings, n_rows: dict[str, int]
+    linear: Any, shown: ReportRows, options: ReportSettings, n_rows: dict[str, int]
 ) -> dict[str, str | None]:
     """Describe the rows, and the file of the model; None says nothing."""
     fingerprint, inputs = "none: the rows are not in memory", shown.inputs
@@ -140,8 +139,8 @@ def _record(
         **_offset(shown.rows),
         f"Fingerprint of the {next(iter(n_rows)).lower()} (SHA-256)": fingerprint,
         # So that a report finds its model.
-        "Fingerprint in the model file": getattr(model.linear, "fingerprint_", None),
-        **_choice(model.linear),
+        "Fingerprint in the model file": getattr(linear, "fingerprint_", None),
+        **_choice(linear),
     }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed, Sums
 from fairridge.metrics.comparison import AuditedColumns
-from fairridge.metrics.groups import attribute_values, attributes_of
+from fairridge.metrics.groups import attribute_values, attributes_of, sensitive_table
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.sources import RowSource
 from fairridge.sources.batch import Batch
@@ -21,7 +21,9 @@ from fairridge.sources.encoder import kept_rows
 from fairridge.sources.responses import labels_of, numbers_of
 from fairridge.sources.roles import Roles
 from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows
+from fairridge.validation.read_rows import read_rows, written
+from fairridge.validation.report.case import Case
+from fairridge.validation.report.fits import rows_of
 from fairridge.validation.scored_model import ScoredModel
 
 
@@ -61,13 +63,27 @@ class ReportRows:
 
     @classmethod
     def of(cls, model: ScoredModel, given: PassedRows, options: ReportSettings) -> ReportRows:
-        """Read and score the rows of a fitted model, be it those of its fit or others."""
+        """Read and score rows that a fitted model was not fitted to."""
         if isinstance(given.X, RowSource):
             return cls._of_source(model, given.X, options)
-        read = inputs, rows = read_rows(model, model.inner_rows(given))
+        return cls._in_memory(*read_rows(model, model.inner_rows(given)), options)
+
+    @classmethod
+    def of_training(cls, case: Case, options: ReportSettings) -> ReportRows:
+        """Return the rows of a fit, which every bound has scores for."""
+        training, inputs = case.training, case.inputs
+        rows = replace(
+            written(rows_of(training), replace(training.response, family=case.problem.family)),
+            offset=inputs.offset,
+            attributes=sensitive_table(training.design, inputs.table, inputs.attributes),
+        )
+        return cls._in_memory(inputs, rows, options)
+
+    @classmethod
+    def _in_memory(cls, inputs: Inputs, rows: ScoredRows, options: ReportSettings) -> ReportRows:
         n_rows, weighted = inputs.table.shape[0], inputs.weight is not None
         columns = AuditedColumns.of_rows(rows, options.bins)
-        return cls(InMemory(read), inputs, rows, n_rows, weighted, columns)
+        return cls(InMemory((inputs, rows)), inputs, rows, n_rows, weighted, columns)
 
     @classmethod
     def _of_source(
