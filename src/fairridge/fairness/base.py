@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
@@ -220,46 +220,27 @@ def is_variance_share(definition: Definition, family: Family) -> TypeGuard[Varia
 
 @dataclass(frozen=True)
 class CallableDefinition(Definition):
-    """A plain function of the fit as a definition."""
+    """A function of the fit, or an object with one called `value`, as a definition."""
 
-    # ``f(fit) -> float``; see `fairridge.models.Fit` for what it may read.
-    function: Callable[[Fit], float]
+    # ``f(fit) -> float``; see `fairridge.models.Fit` for what it may read. An object may also have
+    # `name` and `components(fit)`.
+    function: Any
     arbitrary = True
 
     @property
     def name(self) -> str:
-        """The function's own name."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        """Its own name, or that of its class."""
+        known = getattr(self.function, "__name__", type(self.function).__name__)
+        return str(getattr(self.function, "name", known))
 
     def value(self, fit: Fit) -> float:
-        """Return the function's value."""
-        return float(self.function(fit))
+        """Return its value."""
+        return float(getattr(self.function, "value", self.function)(fit))
 
     def components(self, fit: Fit) -> dict[str, float]:
-        """Return the value alone."""
-        return {self.name: self.value(fit)}
-
-
-@dataclass(frozen=True)
-class OtherDefinition(Definition):
-    """An object with `value(fit)`, and maybe `name` and `components(fit)`, as a definition."""
-
-    definition: Any  # the object
-    arbitrary = True
-
-    @property
-    def name(self) -> str:
-        """The object's own name, or that of its class."""
-        return str(getattr(self.definition, "name", type(self.definition).__name__))
-
-    def value(self, fit: Fit) -> float:
-        """Return the object's value."""
-        return float(self.definition.value(fit))
-
-    def components(self, fit: Fit) -> dict[str, float]:
-        """Return the object's components, or the value alone."""
-        if hasattr(self.definition, "components"):
-            return dict(self.definition.components(fit))
+        """Return its components, or the value alone."""
+        if hasattr(self.function, "components"):
+            return dict(self.function.components(fit))
         return {self.name: self.value(fit)}
 
 

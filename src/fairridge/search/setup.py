@@ -28,7 +28,6 @@ from fairridge.fairness import (
     MeanParity,
     StatisticalParity,
 )
-from fairridge.fairness.base import OtherDefinition
 from fairridge.families import Family
 from fairridge.families.base import SinglePredictor
 from fairridge.families.sums import RowFunction
@@ -242,9 +241,8 @@ def resolve_definition(definition: Any) -> Definition:
         )
     if isinstance(definition, Definition):
         return definition
-    if hasattr(definition, "value") and not isinstance(definition, type):
-        return OtherDefinition(definition)
-    if callable(definition) and not isinstance(definition, type):
+    known = hasattr(definition, "value") or callable(definition)
+    if known and not isinstance(definition, type):
         return CallableDefinition(definition)
     raise TypeError(
         f"definition={definition!r}: use a short name, an object from fairridge.fairness "
