@@ -21,7 +21,7 @@ from fairridge._typing import (
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Design, Rows, dense_columns, make_frame
 from fairridge.data.groups import Groups
-from fairridge.estimators._docstrings import inherit_parameters
+from fairridge.estimators._docstrings import Described, inherit_parameters
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import FEWER_FEATURES, Traits, fitted, notebook_html
 from fairridge.estimators._outcome import check_features, store_columns
@@ -46,7 +46,7 @@ class GroupedRows:
 
 
 @dataclass(eq=False, repr=False)
-class PredictionModel(BaseEstimator):
+class PredictionModel(Described, BaseEstimator):
     """A fair model around any other, which treats groups of people the same.
 
     Parameters are fields of dataclasses, as in `LinearModel`.
@@ -88,11 +88,6 @@ class PredictionModel(BaseEstimator):
     _score_name: ClassVar[str] = "Accuracy"
     # Bounds of a path by default.
     _bounds: ClassVar[Floats] = np.linspace(0.0, 1.0, 101)
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        bases = (base for base in cls.__mro__[1:] if issubclass(base, PredictionModel))
-        inherit_parameters(cls, next(bases))
 
     @property
     @abstractmethod
