@@ -15,7 +15,9 @@ class Progress:
 
     # With `shown=None` there is a bar on terminals after a moment, if tqdm is installed.
 
-    def __init__(self, total: int | None, shown: bool | None, unit: str = "fold") -> None:
+    def __init__(
+        self, total: int | None, shown: bool | None, unit: str = "fold", **looks: Any
+    ) -> None:
         self._bar: Any = None
         if shown is not None and not check_flag("progress", shown):
             return
@@ -26,12 +28,12 @@ class Progress:
                 raise ImportError("progress=True needs tqdm: pip install tqdm") from error
             return
         late = {} if shown else {"delay": DELAY, "leave": False, "disable": None}
-        self._bar = tqdm(total=total, unit=unit, **late)
+        self._bar = tqdm(total=total, unit=unit, **late, **looks)
 
-    def step(self) -> None:
-        """One more is done."""
+    def step(self, count: int = 1) -> None:
+        """So many more are done."""
         if self._bar is not None:
-            self._bar.update()
+            self._bar.update(count)
 
     def reach(self, count: int) -> None:
         """So many are done; what was left out counts as done."""

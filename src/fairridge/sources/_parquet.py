@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from fairridge._progress import Progress
 from fairridge.arguments import check_flag
 from fairridge.outputs import writing
 from fairridge.sources._files import (
@@ -151,14 +152,10 @@ class ParquetRows(RowSource):
 
 def _shown(batches: Iterable[Batch], n_rows: int, label: str) -> Iterator[Batch]:
     """Show a bar with rows per second while batches pass by."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise ImportError("progress=True needs tqdm: pip install tqdm") from error
-    with tqdm(total=n_rows, unit=" rows", unit_scale=True, desc=label) as bar:
+    with Progress(n_rows, True, " rows", unit_scale=True, desc=label) as bar:
         for batch in batches:
             yield batch
-            bar.update(batch.frame.num_rows)
+            bar.step(batch.frame.num_rows)
 
 
 def _batches_of(

@@ -35,19 +35,13 @@ def signed(value: float, places: int = 3) -> str:
     return _minus(text if float(text) else text[1:])
 
 
-def percent(value: float, places: int = 1) -> str:
+def percent(value: float, places: int = 1, unit: str = "%") -> str:
     """Write a share as a percentage."""
-    return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.{places}f}')} %"
+    return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.{places}f}')} {unit}"
 
 
-def share(value: float) -> str:
-    """Write how much of a variance is explained, which may be little."""
-    return percent(value, 2)
-
-
-def points(value: float) -> str:
-    """Write a difference of shares, in points of 1 %."""
-    return MISSING if not math.isfinite(value) else f"{_minus(f'{100 * value:.1f}')} points"
+# How much of a variance is explained, which may be little; and differences of shares.
+share, points = partial(percent, places=2), partial(percent, unit="points")
 
 
 def span(low: float, high: float, *, shares: bool = True) -> str:
