@@ -9,23 +9,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
 
 HEADER = "Parameters\n----------\n"
 # The headline of any section.
 SECTION = re.compile(r"^[A-Z][\w ]*\n-{3,}\n", re.MULTILINE)
 # What readers look for first.
 FIRST = ("unfairness", "sensitive")
-
-
-class Described:
-    """A class whose subclasses have the descriptions of its parameters in their docstrings."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        base = next(base for base in cls.__mro__[1:] if issubclass(base, Described))
-        if base is not Described:
-            inherit_parameters(cls, base)
 
 
 def inherit_parameters(cls: type, base: type) -> None:

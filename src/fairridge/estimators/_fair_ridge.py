@@ -47,7 +47,7 @@ from fairridge.engines import Engine, linear_predictor, threads_for_passes
 from fairridge.estimators import _inferring
 from fairridge.estimators._certifying import certified_solutions, check_certification, set_aside
 from fairridge.estimators._choosing import CHOSEN, with_chosen_penalty
-from fairridge.estimators._docstrings import Described
+from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._each import check_each
 from fairridge.estimators._flips import sign_flips
 from fairridge.estimators._model import PENALTY_OR_FEWER, Traits, fitted, notebook_html
@@ -85,7 +85,7 @@ from fairridge.search.setup import resolve_definition, resolve_penalty
 
 
 @dataclass(eq=False, repr=False)
-class LinearModel(Described, BaseEstimator):
+class LinearModel(BaseEstimator):
     """A linear model that is found for any bound once its problem is set up.
 
     Parameters are fields of dataclasses, so that every class lists its own beside those
@@ -136,6 +136,11 @@ class LinearModel(Described, BaseEstimator):
     _takes_sparse: ClassVar[bool] = False
     # What helps a fit that did not converge.
     _remedy: ClassVar[str] = "raise max_iter"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        bases = (base for base in cls.__mro__[1:] if issubclass(base, LinearModel))
+        inherit_parameters(cls, next(bases))
 
     @classmethod
     @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
 from fairridge._typing import Floats
 from fairridge.arguments import check_number
@@ -23,20 +23,15 @@ def response_kind(model: Any) -> ResponseKind:
     return NumericResponse(Gaussian())
 
 
-class Costly(BaseEstimator):
-    """A model whose bound, or penalty, may cost accuracy: scikit-learn's tags say so."""
-
-    # A model whose penalty itself is a parameter has it as `_penalty`.
-
-    def __sklearn_tags__(self) -> Any:
-        tags, model = super().__sklearn_tags__(), cast(Any, self)
-        poor = bool(getattr(self, "_penalty", None) or model.unfairness < 1.0)
-        if tags.regressor_tags is not None:
-            tags.regressor_tags.poor_score = poor
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.poor_score = poor
-            tags.classifier_tags.multi_class = not model._response_kind.only_two
-        return tags
+def costly(model: Any, tags: Any, penalty: float | None = None) -> Any:
+    """Set scikit-learn's tags: a bound, or a penalty, may cost accuracy."""
+    poor = bool(penalty or model.unfairness < 1.0)
+    if tags.regressor_tags is not None:
+        tags.regressor_tags.poor_score = poor
+    if tags.classifier_tags is not None:
+        tags.classifier_tags.poor_score = poor
+        tags.classifier_tags.multi_class = not model._response_kind.only_two
+    return tags
 
 
 def given_penalty(name: str, value: Any) -> str | None:

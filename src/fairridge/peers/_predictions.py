@@ -21,7 +21,7 @@ from fairridge._typing import (
 from fairridge.arguments import check_bound, check_bounds, check_option
 from fairridge.data import Design, Rows, dense_columns, make_frame
 from fairridge.data.groups import Groups
-from fairridge.estimators._docstrings import Described, inherit_parameters
+from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import FEWER_FEATURES, Traits, fitted, notebook_html
 from fairridge.estimators._outcome import check_features, store_columns
@@ -46,7 +46,7 @@ class GroupedRows:
 
 
 @dataclass(eq=False, repr=False)
-class PredictionModel(Described, BaseEstimator):
+class PredictionModel(BaseEstimator):
     """A fair model around any other, which treats groups of people the same.
 
     Parameters are fields of dataclasses, as in `LinearModel`.
@@ -88,6 +88,11 @@ class PredictionModel(Described, BaseEstimator):
     _score_name: ClassVar[str] = "Accuracy"
     # Bounds of a path by default.
     _bounds: ClassVar[Floats] = np.linspace(0.0, 1.0, 101)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        bases = (base for base in cls.__mro__[1:] if issubclass(base, PredictionModel))
+        inherit_parameters(cls, next(bases))
 
     @property
     @abstractmethod
@@ -172,21 +177,7 @@ class PredictionModel(Described, BaseEstimator):
         bounds = check_bounds(self._bounds if unfairness is None else unfairness)
         learned = self._learn(X, y, sensitive_features, sample_weight)
         models = [clone(self).set_params(unfairness=float(r))._store(learned) for r in bounds]
-        first = models[0]
-        return PredictionPath(
-            unfairness=bounds,
-            achieved=np.array([model.unfairness_ for model in models]),
-            score=np.array([model.training_score_ for model in models]),
-            status=tuple(model.status_ for model in models),
-            components={
-                name: np.array([model.unfairness_components_[name] for model in models])
-                for name in first.unfairness_components_
-            },
-            models=tuple(models),
-            definition=first.definition_,
-            score_name=SCORES[self._score_name],
-            _backend=first._backend,
-        )
+        return _path_of(models, SCORES[self._score_name])
 
     def summary(self) -> GroupSummary:
         """Return what the model does to each group, as an object that prints itself."""
@@ -307,3 +298,21 @@ class PredictionPath:
             self.score_name,
         )
         return plot_path(curves, kind, ax)
+
+
+def _path_of(models: list[Any], score_name: str) -> PredictionPath:
+    """Collect bounds, fairness and scores of fitted models of one kind."""
+    return PredictionPath(
+        unfairness=np.array([float(model.unfairness) for model in models]),
+        achieved=np.array([model.unfairness_ for model in models]),
+        score=np.array([model.training_score_ for model in models]),
+        status=tuple(model.status_ for model in models),
+        components={
+            name: np.array([model.unfairness_components_[name] for model in models])
+            for name in models[0].unfairness_components_
+        },
+        models=tuple(models),
+        definition=models[0].definition_,
+        score_name=score_name,
+        _backend=models[0]._backend,
+    )

@@ -25,7 +25,7 @@ from fairridge._typing import (
 from fairridge.arguments import check_flag, check_option
 from fairridge.data import as_table
 from fairridge.data.table import labels
-from fairridge.estimators._docstrings import Described
+from fairridge.estimators._docstrings import inherit_parameters
 from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._model import notebook_html
 from fairridge.estimators._parameters import DefinitionLike, FeatureMap
@@ -43,7 +43,7 @@ OUT_OF_FOLD = "out-of-fold"
 
 
 @dataclass(eq=False, repr=False)
-class FairStacking(Described, BaseEstimator):
+class FairStacking(BaseEstimator):
     """Any learner under a bound; subclasses read the response.
 
     Parameters
@@ -123,6 +123,10 @@ class FairStacking(Described, BaseEstimator):
     random_state: Any = None
 
     _html_repr = notebook_html
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        inherit_parameters(cls, FairStacking)
 
     @abstractmethod
     def _layer(self) -> FairRidge:

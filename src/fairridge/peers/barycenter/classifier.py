@@ -13,11 +13,11 @@ from fairridge.data import Rows
 from fairridge.estimators import _labels
 from fairridge.peers import _predictions
 from fairridge.peers._logistic import on_original_scale, plain_logistic
-from fairridge.peers._model import Costly
+from fairridge.peers._model import costly
 from fairridge.peers.barycenter._base import Barycenter
 
 
-class BarycenterClassifier(Costly, ClassifierMixin, Barycenter):
+class BarycenterClassifier(ClassifierMixin, Barycenter):
     """Classifier whose probabilities have the same distribution in every group.
 
     The post-processor of `BarycenterRegressor`, applied to the probability
@@ -90,6 +90,9 @@ class BarycenterClassifier(Costly, ClassifierMixin, Barycenter):
     decision_function = _labels.decision_function
     score = _labels.score
     predict_proba = _predictions.predict_proba
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     def _default(self, rows: Rows, Z: Floats) -> Any:
         scaler = StandardScaler().fit(Z, sample_weight=rows.weight)

@@ -14,13 +14,13 @@ from fairridge.engines import MemoryEngine
 from fairridge.estimators import _means
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
-from fairridge.peers._model import Costly
+from fairridge.peers._model import costly
 from fairridge.peers.barycenter._base import Barycenter, r_squared
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, set_up
 
 
-class BarycenterRegressor(Costly, RegressorMixin, Barycenter):
+class BarycenterRegressor(RegressorMixin, Barycenter):
     """Regression whose predictions have the same distribution in every group.
 
     The post-processor of Chzhen, Denis, Hebiri, Oneto and Pontil (2020, "Fair
@@ -103,6 +103,9 @@ class BarycenterRegressor(Costly, RegressorMixin, Barycenter):
 
     predict = _means.predict
     score = _means.score
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     def _default(self, rows: Rows, Z: Floats) -> LinearRegression:
         """Regress y on [S, X]."""

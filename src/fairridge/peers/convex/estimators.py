@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from fairridge.estimators._responses import Classes, Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
 from fairridge.peers._groups import discrete_values, require_predictors
-from fairridge.peers._model import Costly, given_penalty, response_kind, solve_penalized
+from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import convex_problem
 from fairridge.search import SEPARATION_RIDGE, Solution
@@ -58,7 +57,6 @@ class _ConvexFair(LinearModel):
     max_iter: int = 100
 
     _response_kind = property(response_kind)
-    _penalty = property(attrgetter("strength"))
 
     @property
     def _checked_bins(self) -> int:
@@ -118,7 +116,7 @@ class _ConvexFair(LinearModel):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ConvexFairRegressor(Costly, RegressorMixin, _ConvexFair):
+class ConvexFairRegressor(RegressorMixin, _ConvexFair):
     """Linear regression that treats people with similar outcomes alike across groups.
 
     The fair generalized linear model of Do, Putzel, Martin, Smyth and Zhong
@@ -180,8 +178,11 @@ class ConvexFairRegressor(Costly, RegressorMixin, _ConvexFair):
     predict = _means.predict
     score = _means.score
 
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__(), self.strength)
 
-class ConvexFairClassifier(Costly, ClassifierMixin, _ConvexFair):
+
+class ConvexFairClassifier(ClassifierMixin, _ConvexFair):
     """Logistic regression that treats people with equal outcomes alike across groups.
 
     Minimizes −2 log-likelihood/n + λ P(b), with P as in `ConvexFairRegressor`
@@ -225,3 +226,6 @@ class ConvexFairClassifier(Costly, ClassifierMixin, _ConvexFair):
     @property
     def _response_kind(self) -> Classes:
         return Classes()
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__(), self.strength)

@@ -21,7 +21,7 @@ from fairridge.estimators._model import Traits
 from fairridge.exceptions import BoundWarning
 from fairridge.peers import _predictions
 from fairridge.peers._logistic import on_original_scale, plain_logistic
-from fairridge.peers._model import Costly
+from fairridge.peers._model import costly
 from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.search import Status
 
@@ -31,7 +31,7 @@ SLACK = 0.01
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ReductionsClassifier(Costly, ClassifierMixin, PredictionModel):
+class ReductionsClassifier(ClassifierMixin, PredictionModel):
     """Fair classification by a mixture of reweighted classifiers.
 
     The exponentiated-gradient reduction of Agarwal, Beygelzimer, Dudík,
@@ -129,6 +129,9 @@ class ReductionsClassifier(Costly, ClassifierMixin, PredictionModel):
     score = _labels.score
     predict_proba = _predictions.predict_proba
 
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
+
     @property
     def _traits(self) -> Traits:
         return Traits(needs_sensitive=False, needs_groups=True)
@@ -156,12 +159,7 @@ class ReductionsClassifier(Costly, ClassifierMixin, PredictionModel):
     def _learn(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
     ) -> tuple[GroupedRows, Any]:
-        try:
-            reductions = import_module("fairlearn.reductions")
-        except ImportError as error:
-            raise ImportError(
-                "ReductionsClassifier needs fairlearn: pip install 'fairridge[fairlearn]'"
-            ) from error
+        reductions = _fairlearn_reductions()
         check_option("constraint", self.constraint, tuple(CONSTRAINTS))
         return self._read(X, y, sensitive_features, sample_weight), reductions
 
@@ -251,6 +249,16 @@ class ReductionsClassifier(Costly, ClassifierMixin, PredictionModel):
         name, design = self._check_prediction(offset)
         _, pieces = design.encode(as_table(X), None, self.unknown, estimator_name=name)
         return self._mixture(dense_columns(pieces, design.predictors.names))
+
+
+def _fairlearn_reductions() -> Any:
+    """Import fairlearn's reductions; the error names the extra to install."""
+    try:
+        return import_module("fairlearn.reductions")
+    except ImportError as error:
+        raise ImportError(
+            "ReductionsClassifier needs fairlearn: pip install 'fairridge[fairlearn]'"
+        ) from error
 
 
 def _fit_mitigator(mitigator: Any, Z: Floats, y: Integers, codes: Integers) -> None:

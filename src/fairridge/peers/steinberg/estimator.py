@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -22,14 +21,14 @@ from fairridge.estimators._training import Training
 from fairridge.fairness import StatisticalParity
 from fairridge.models.spaces import plain_space
 from fairridge.peers._groups import discrete_values
-from fairridge.peers._model import Costly, given_penalty, response_kind, solve_penalized
+from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
 from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SteinbergRegressor(Costly, RegressorMixin, LinearModel):
+class SteinbergRegressor(RegressorMixin, LinearModel):
     """Linear regression that is penalized for information about S in its predictions.
 
     The model of Steinberg, Reid and O'Callaghan (2020, "Fairness Measures for
@@ -111,7 +110,6 @@ class SteinbergRegressor(Costly, RegressorMixin, LinearModel):
     predict = _means.predict
     score = _means.score
     _response_kind = property(response_kind)
-    _penalty = property(attrgetter("gamma"))
 
     @property
     def _traits(self) -> Traits:
@@ -156,3 +154,6 @@ class SteinbergRegressor(Costly, RegressorMixin, LinearModel):
     def _facts(self) -> dict[str, str]:
         facts = super()._facts()
         return facts | {f"MI {k}": f"{v:.6g}" for k, v in self.mutual_information_.items()}
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__(), self.gamma)

@@ -19,7 +19,7 @@ from fairridge.estimators._training import Training
 from fairridge.exceptions import BoundWarning, DataWarning
 from fairridge.models import factorize
 from fairridge.models.spaces import BlindSpace, blind_space_of
-from fairridge.peers._model import Costly, response_kind
+from fairridge.peers._model import costly, response_kind
 from fairridge.peers.zafar.least_squares import ZafarProblem, definition_of
 from fairridge.peers.zafar.logistic import ZafarGLMProblem
 from fairridge.peers.zafar.predictor_space import AtZero, Bound, PredictorSpaces
@@ -162,7 +162,7 @@ class ZafarRegressor(RegressorMixin, _Zafar):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ZafarClassifier(Costly, ClassifierMixin, _Zafar):
+class ZafarClassifier(ClassifierMixin, _Zafar):
     """Logistic regression whose linear predictor is bounded in its association with each S (ZLRM).
 
         min −2 log-likelihood  subject to  |COV(Sⱼ, η)| ≤ c for every j,  η = intercept + Xb
@@ -222,6 +222,9 @@ class ZafarClassifier(Costly, ClassifierMixin, _Zafar):
     predict_proba = _labels.predict_proba
     decision_function = _labels.decision_function
     score = _labels.score
+
+    def __sklearn_tags__(self) -> Any:
+        return costly(self, super().__sklearn_tags__())
 
     def _problem_on(self, engine: Engine, response: Response) -> Any:
         tol = check_number("tol", self.tol, minimum=0.0, strict=True)
