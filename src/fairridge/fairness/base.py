@@ -230,8 +230,8 @@ class CallableDefinition(Definition):
     @property
     def name(self) -> str:
         """Its own name, or that of its class."""
-        known = getattr(self.function, "__name__", type(self.function).__name__)
-        return str(getattr(self.function, "name", known))
+        known = getattr(self.function, "name", type(self.function).__name__)
+        return str(getattr(self.function, "__name__", known))
 
     def value(self, fit: Fit) -> float:
         """Return its value."""
