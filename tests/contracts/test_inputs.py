@@ -111,12 +111,25 @@ def refused_response(kind):
 
 def refused_weights(kind):
     S, X, eta, rng = make()
-    weight = np.where(np.arange(N) < 4, 3.0, 5e-5)
+    weight = np.where(np.arange(N) < 4, 3.0, 4e-4 if kind == "light" else 5e-5)
     y, model = eta + rng.normal(size=N), FairRidgeRegressor()
+    if kind == "light":
+        weight[-1] = 3e-7
     if kind == "binomial":
         y, model = (y > 0.0).astype(int), FairRidgeClassifier()
     message = r"these weights leave 4 rows for 6 coefficients: the other 196 .*predictor_penalty"
     return model, (S, X, y), {"sample_weight": weight}, message
+
+
+def refused_collinearity(kind):
+    S, X, eta, rng = make()
+    if kind == "s":
+        S[:, 1] = 2.0 * S[:, 0] + 6e-5 * rng.normal(size=N)
+    else:
+        X[:, 2] = 1e7 * (X[:, 0] - S[:, 1]) + 300.0 * rng.normal(size=N)
+    message = rf"other columns explain all but .*10⁻(⁹|¹⁰) of the variance of '{kind}\d'"
+    y = rng.poisson(np.exp(eta / 3.0))
+    return FairRidgeRegressor(family="poisson"), (S, X, y), {}, message
 
 
 def refused_values():
@@ -147,7 +160,8 @@ def refused_offset(kind):
 REFUSED = {
     **{f"units of {k}": partial(refused_units, k) for k in ("s", "x", "collinear x", "counts")},
     **{f"response, {k}": partial(refused_response, k) for k in ("gaussian", "gamma", "poisson")},
-    **{f"weights, {k}": partial(refused_weights, k) for k in ("gaussian", "binomial")},
+    **{f"weights, {k}": partial(refused_weights, k) for k in ("gaussian", "binomial", "light")},
+    **{f"collinear {k}": partial(refused_collinearity, k) for k in "sx"},
     "weights of a value of s": refused_values,
     **{f"{k} too far apart": partial(refused_offset, k) for k in ("exposure", "offset")},
     "offset of classes": partial(refused_offset, "binomial"),
@@ -372,6 +386,20 @@ def test_four_rows_with_nearly_all_of_the_weight(kind):
     expected = statsmodels.GLM(y, A, family, var_weights=weight).fit(tol=1e-14, maxiter=200)
     model = fit(model, S, X, y, sample_weight=weight)
     np.testing.assert_allclose(np.ravel(model.coef_), expected.params[1:], rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:Predictor column")
+def test_columns_that_others_explain_but_for_little():
+    S, X, eta, rng = make()
+    y, noise = rng.poisson(np.exp(eta / 3.0)), 6e-4 * rng.normal(size=(N, 2))
+    S[:, 1], X[:, 2] = 2.0 * S[:, 0] + noise[:, 0], X[:, 0] - S[:, 0] + noise[:, 1]
+    model = fit(FairRidgeRegressor(1.0, family="poisson"), S, X, y)
+    A = statsmodels.add_constant(np.column_stack([S, X]))
+    expected = statsmodels.GLM(y, A, statsmodels.families.Poisson()).fit(tol=1e-14)
+    assert model.variance_inflation_.max() > 1e6
+    np.testing.assert_allclose(model.coef_, expected.params[1:], rtol=1e-5)
+    S[:, 1] -= 0.9 * noise[:, 0]  # least squares need no more digits
+    fit(FairRidgeRegressor(0.1), S, X, eta + rng.normal(size=N))
 
 
 @pytest.mark.filterwarnings("ignore:predictor column")

@@ -99,10 +99,6 @@ MESSAGES = {
         lambda X, y: classifier(definition="demographic-parity").fit(X, y),
         "Did you mean 'mean-parity'? It is demographic parity of predicted means.",
     ),
-    "equalized odds": (
-        lambda X, y: classifier(definition="equalized_odds").fit(X, y),
-        "Did you mean 'mean-odds'? It is equalized odds of predicted means.",
-    ),
     "equal opportunity": (
         lambda X, y: classifier(definition="equal-opportunity").fit(X, y),
         "Did you mean 'mean-opportunity'? It is equal opportunity of predicted means.",

@@ -18,21 +18,6 @@ def choose(profile, r, max_iter=100):
     return profile.choose(r, 1e-10, max_iter)
 
 
-def falling(x):
-    return 1.0 / (1.0 + x)
-
-
-class Counted:
-    """A function that remembers where it was evaluated."""
-
-    def __init__(self, function):
-        self.function, self.places = function, []
-
-    def __call__(self, x):
-        self.places.append(x)
-        return self.function(x)
-
-
 def test_a_value_that_never_falls_needs_an_infinite_penalty():
     choice = choose(sparse(lambda x: float(x < np.inf), 0.3), 0.3)
     assert (choice.lambda_, choice.status) == (np.inf, "converged")
@@ -50,14 +35,6 @@ def test_the_last_crossing_is_chosen_from_few_values(r, typical):
     choice = choose(sparse(bump, r, typical=typical), r)
     assert choice.status == "converged"
     np.testing.assert_allclose(choice.lambda_, np.exp(1 + np.sqrt(np.log(0.3 / r))), rtol=1e-8)
-
-
-def test_a_good_start_needs_few_values():
-    value = Counted(falling)
-    values = sparse(value, 0.05, typical=20.0)
-    choice = choose(values, 0.05)
-    np.testing.assert_allclose(choice.lambda_, 19.0, rtol=1e-9)
-    assert len(value.places) <= 14
 
 
 def test_of_a_value_that_jumps_the_side_on_which_the_bound_holds_is_chosen():

@@ -149,7 +149,9 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
     fair = coefficients_of(model, columns)
     yield from _wrong_predictions(problem, model, columns, fair)
     yield from _wrong_separation(problem, first, columns, fair)
-    if not model.converged_:
+    # A search that gives up where rounding hides whether the bound is met has an answer, too.
+    gave_up = model.status_ == "not-converged"
+    if not (model.converged_ or (gave_up and _meets_the_bound(problem, model, columns, fair))):
         right = model.status_ == "separated" or (model.status_, problem.blind) == (
             "infeasible",
             True,
@@ -171,6 +173,19 @@ def _wrong_numbers(problem: Problem, first: Answer) -> Iterator[str]:
         yield from _not_komiyama(problem, columns, fair)
     else:
         yield from _not_zafar(problem, model, columns, small)
+
+
+def _meets_the_bound(problem: Problem, model: Any, columns: Columns, fair: Coefficients) -> bool:
+    """Whether a share is that of the bound as far as rounding lets anybody tell."""
+    judged = problem.model == "ridge" and not problem.bounds_means
+    if problem.definition in INDIVIDUAL or problem.unfairness == 1.0 or not judged:
+        return False
+    found = (
+        other_bound(problem, columns, _raw(model, columns)).value()
+        if problem.has_other_bound
+        else unfairness(problem.definition, columns, fair, None)
+    )
+    return found is not None and abs(found.value - problem.unfairness) <= BOUND + 2.0 * found.error
 
 
 def _small(problem: Problem, found: Answer, columns: Columns) -> float:

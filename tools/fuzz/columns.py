@@ -95,13 +95,13 @@ def columns_of(problem: Problem, classes: Any = None) -> Columns:
     Sc, center = centered(S, w)
     Xc, _ = centered(X, w)
     Z = np.hstack([S, X])
-    digits = max(_digits(Z, w), _digits(y[:, None], w) if family == "gaussian" else 0.0)
+    digits = max(digits_of(Z, w), digits_of(y[:, None], w) if family == "gaussian" else 0.0)
     U = residual(Sc, residual(Sc, Xc, w, digits), w, digits)
     likelihood = Likelihood(family, y, w, problem.ties)
     return Columns(Sc, U, center, Z, w, offset, likelihood, keep, digits)
 
 
-def _digits(Z: Floats, w: Floats) -> float:
+def digits_of(Z: Floats, w: Floats) -> float:
     """Return the largest relative error of columns once they are centered."""
     spread = np.sqrt(weighted_mean(centered(Z, w)[0] ** 2, w))
     size = np.abs(Z).max(axis=0) / np.where(spread > 0.0, spread, np.inf)

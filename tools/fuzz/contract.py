@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.fuzz.columns import centered, over, weighted_mean
+from tools.fuzz.columns import centered, digits_of, over, residual, weighted_mean
 from tools.fuzz.problems import CLASSES, LOG_LINKS, Problem
 
 Floats = NDArray[np.float64]
-# Largest ratio of the deviations of columns that a penalty holds in the user's units.
+# Largest ratio of the deviations of columns that a penalty holds in the user's units, and of a
+# column's variance to what the others leave of it.
 UNITS = 1e8
 # Least deviation of a response, of its mean, and the largest count.
 DEVIATION, COUNT = 1e-12, 1e12
-# Least weight, of the largest, of a row that counts.
-WEIGHT = 1e-4
+# Least weight, of the largest, of a row that counts; of one beside rows without any weight to
+# speak of; and of these.
+WEIGHT, WEIGHT_BESIDE, NO_WEIGHT = 1e-4, 1e-3, 1e-6
 # Largest range of an offset: exposures that differ by a factor of e⁵⁰.
 OFFSET = 50.0
 COUNTS = ("poisson", "quasi-poisson", "negative-binomial")
@@ -28,6 +30,7 @@ def outside(problem: Problem) -> str:
         return ""
     limits = {
         "units": _mixes_units(problem),
+        "collinearity": _is_nearly_collinear(problem),
         "response": _hardly_varies(problem),
         "weights": _has_few_rows(problem),
         "offset": problem.offset is not None and np.ptp(problem.offset) > OFFSET,
@@ -86,6 +89,29 @@ def _mixes_units(problem: Problem) -> bool:
     return bool(sizes.size and sizes.max() > UNITS * sizes.min())
 
 
+def _is_nearly_collinear(problem: Problem) -> bool:
+    """Whether columns of a model that is iterated are nearly combinations of the others."""
+    if problem.model != "ridge" or problem.family == "gaussian" or problem.blind:
+        return False
+    kept = _kept(problem)
+    w = np.ones(int(kept.sum())) if problem.weight is None else problem.weight[kept]
+    digits = digits_of(np.hstack(problem.features)[kept], w)
+    S, X = (centered(Z[kept], w)[0] for Z in problem.features)
+    blocks = [(S, S)]
+    if problem.predictor_penalty == 0.0:
+        blocks.append((X, residual(S, X, w, digits, 0.0)))
+    return any(_inflation(Z, rest, w, 10.0 * digits).max(initial=0.0) > UNITS for Z, rest in blocks)
+
+
+def _inflation(Z: Floats, rest: Floats, w: Floats, rounding: float) -> Floats:
+    """Return variances over what the other columns leave of them; `rest` is without S."""
+    whole, left = (np.sqrt(w @ columns**2) for columns in (Z, rest))
+    _, values, V = np.linalg.svd(np.sqrt(w)[:, None] * over(rest, left), full_matrices=False)
+    there = values > rounding
+    share = (V[there] ** 2 / values[there, None] ** 2).sum(axis=0)
+    return np.where(left > rounding * whole, share * over(whole, left) ** 2, 0.0)
+
+
 def _hardly_varies(problem: Problem) -> bool:
     """Whether the response varies by next to nothing, or has counts that are too large."""
     if problem.family in (*CLASSES, "cox"):
@@ -119,4 +145,5 @@ def _has_few_rows(problem: Problem) -> bool:
             if min(share, 1.0 - share) * UNITS < 1.0:
                 return True
     free = 1 + S.shape[1] + (X.shape[1] if problem.predictor_penalty == 0.0 else 0)
-    return int((weight > WEIGHT * weight.max()).sum()) < min(free, len(weight))
+    least = WEIGHT if weight.min() > NO_WEIGHT * weight.max() else WEIGHT_BESIDE
+    return int((weight > least * weight.max()).sum()) < min(free, len(weight))
