@@ -21,7 +21,7 @@ from fairridge.metrics.group_table import decision_gap, decision_table
 from fairridge.metrics.groups import BINS, Grouping
 from fairridge.search import Solution
 from fairridge.solvers.spectrum import whitening
-from fairridge.validation.moments import no_rows
+from fairridge.validation.one_fold import no_rows
 from reproduction.data import Data
 from reproduction.settings import Floats, Positions
 

@@ -31,10 +31,10 @@ from fairridge.metrics.contrasts import (
     ratios,
     welch,
 )
+from fairridge.metrics.favorable import check_top, select
 from fairridge.metrics.group_table import SMALL_GROUP_ROWS, GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import Estimate
-from fairridge.metrics.selection import check_top, select
 
 # The threshold of rules that say none.
 DEFAULT_THRESHOLD = 0.5

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fairridge.families import Gaussian
-from fairridge.metrics.dependence import dependence
 from fairridge.metrics.groups import Grouping
+from fairridge.metrics.measure import dependence
 from fairridge.metrics.scored_rows import ScoredRows
 
 

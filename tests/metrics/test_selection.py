@@ -6,8 +6,8 @@ import pytest
 
 from fairridge import FairRidgeRegressor, audit, report
 from fairridge.data import as_table
+from fairridge.metrics.favorable import check_top, select_top
 from fairridge.metrics.groups import groupings
-from fairridge.metrics.selection import check_top, select_top
 from fairridge.rules import AdverseImpact, JudgedRows
 
 ONES = np.ones(5)

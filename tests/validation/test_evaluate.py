@@ -12,9 +12,7 @@ from fairridge.families import Binomial, Multinomial
 from fairridge.metrics import area_under_curve
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.validation.evaluate import accuracy, mean_and_error
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows
-from fairridge.validation.scored_model import scored_model
+from fairridge.validation.scored_model import PassedRows, read_rows, scored_model
 
 
 def scored(family, response, eta, weight):

@@ -9,7 +9,7 @@ import pytest
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor, Monitor, rules
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import PassedRows
 
 
 @pytest.fixture(scope="module")

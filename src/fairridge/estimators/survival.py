@@ -13,7 +13,7 @@ from fairridge.estimators._fair_ridge import FairRidge
 from fairridge.estimators._responses import SurvivalTimes
 from fairridge.estimators._training import Training, read_scored
 from fairridge.families.cox_sweep import BaselineHazard
-from fairridge.metrics.concordance import concordance_index
+from fairridge.metrics.sorted_scores import concordance_index
 from fairridge.search import PenalizedProblem, Solution
 from fairridge.sources import RowSource
 

@@ -4,7 +4,6 @@ from fairridge.metrics.attribute_leakage import AttributeLeakage
 from fairridge.metrics.attribution import Attribution, Proxies
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.favorable import Favorable
 from fairridge.metrics.group_measures import (
     AttributeAudit,
@@ -14,7 +13,7 @@ from fairridge.metrics.group_measures import (
 )
 from fairridge.metrics.intervals import Estimate
 from fairridge.metrics.scorers import FairnessScorer, make_fairness_scorer, refit_within
-from fairridge.metrics.sorted_scores import Distances
+from fairridge.metrics.sorted_scores import Distances, area_under_curve, concordance_index
 
 __all__ = [
     "AttributeAudit",

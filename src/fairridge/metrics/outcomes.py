@@ -24,8 +24,7 @@ from fairridge.data import (
 from fairridge.data.times import time_and_event
 from fairridge.exceptions import DataWarning
 from fairridge.metrics.brier import PredictedSurvival
-from fairridge.metrics.favorable import Favorable, favorable_outcome, named_class
-from fairridge.metrics.selection import check_top, select
+from fairridge.metrics.favorable import Favorable, check_top, favorable_outcome, named_class, select
 
 Kind = Literal["regression", "classification"]
 # What a user may say: amounts are numbers of a regression that are positive by their nature.

@@ -25,10 +25,10 @@ from fairridge.data.table import known_codes, labels
 from fairridge.exceptions import BoundWarning
 from fairridge.fairness import MeanOdds, MeanOpportunity
 from fairridge.metrics.favorable import find_label
+from fairridge.metrics.groups import SensitiveColumns
 from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.metrics.measure import among_classes
 from fairridge.metrics.scored_rows import family_of_predictions
-from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.metrics.share_interval import Judged, explained_share
 
 # Definitions that are about rows of classes, and all.

@@ -22,10 +22,8 @@ from fairridge.metrics.groups import BINS, Grouping, groupings, numbers_beyond
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.rules import Compared, JudgedRows, Rule
 from fairridge.tables import Column, Table, Tabular
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows
 from fairridge.validation.same_rows import refuse_training_rows
-from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.scored_model import PassedRows, ScoredModel, read_rows, scored_model
 
 FAIREST = "for the fairest model on the training rows, "
 NO_OTHER = (

@@ -16,8 +16,7 @@ from fairridge.estimators._model import traits_of
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
-from fairridge.metrics.groups import groupings, numbers_beyond
-from fairridge.metrics.sensitive_columns import SensitiveColumns
+from fairridge.metrics.groups import SensitiveColumns, groupings, numbers_beyond
 from fairridge.peers.barycenter.classifier import BarycenterClassifier
 from fairridge.peers.barycenter.regressor import BarycenterRegressor
 from fairridge.peers.convex.estimators import ConvexFairClassifier, ConvexFairRegressor
@@ -26,7 +25,7 @@ from fairridge.peers.reductions.estimator import ReductionsClassifier
 from fairridge.peers.steinberg.estimator import SteinbergRegressor
 from fairridge.peers.zafar.estimators import ZafarClassifier, ZafarRegressor
 from fairridge.validation.folds import check_models
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import PassedRows
 
 REFERENCE = "unconstrained"
 REGRESSORS = {

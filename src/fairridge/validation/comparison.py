@@ -24,12 +24,11 @@ from fairridge.estimators._training import read_inputs
 from fairridge.estimators.classifier import FairRidgeClassifier
 from fairridge.estimators.regressor import FairRidgeRegressor
 from fairridge.estimators.survival import FairRidgeSurvival
-from fairridge.metrics.dependence import dependence
 from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable, wanted_outcome
-from fairridge.metrics.measure import dependence_of
+from fairridge.metrics.groups import SensitiveColumns
+from fairridge.metrics.measure import dependence, dependence_of
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.search.setup import resolve_regression_family
 from fairridge.validation.compared_models import (
     KNOWN,
@@ -46,8 +45,7 @@ from fairridge.validation.one_fold import (
     scored,
     uses_sensitive,
 )
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.scored_model import PassedRows, ScoredModel, scored_model
 
 # Statuses of models that meet their bound.
 MET = ("converged", "jumped", "inactive", "no bound")

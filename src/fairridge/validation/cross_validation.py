@@ -21,8 +21,7 @@ from fairridge.estimators._model import traits_of
 from fairridge.estimators._training import read_training
 from fairridge.families import Family
 from fairridge.metrics.favorable import Favorable
-from fairridge.metrics.groups import groupings
-from fairridge.metrics.sensitive_columns import SensitiveColumns, sensitive_attributes
+from fairridge.metrics.groups import SensitiveColumns, groupings, sensitive_attributes
 from fairridge.reports import ModelCurve, plot_curves
 from fairridge.reports.sketch import sketch
 from fairridge.search.setup import resolve_regression_family
@@ -32,8 +31,7 @@ from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.evaluate import mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.one_fold import Scores, WholeModel, any_fold, chosen_fold, row_fold
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.scored_model import PassedRows, ScoredModel, scored_model
 from fairridge.validation.streamed_folds import StreamedData
 
 PAPER_BOUNDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)

@@ -15,9 +15,9 @@ from fairridge.families import Family
 from fairridge.families.base import ClassFamily
 from fairridge.metrics.batches import Batches, Sums
 from fairridge.metrics.brier import integrated_brier_score
-from fairridge.metrics.concordance import area_under_curve, concordance_index
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import moments_of_columns
+from fairridge.metrics.sorted_scores import area_under_curve, concordance_index
 
 NAN = float("nan")
 # Measures of accuracy, the most informative one first, by what the family reads: key, name, and

@@ -22,9 +22,7 @@ from fairridge.metrics.measure import Measure, share_of_means
 from fairridge.metrics.share_interval import Judged
 from fairridge.outputs import checksum, writing
 from fairridge.validation.betting import BET_ROWS, EProcess, StreamColumns, add_rows
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows
-from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.scored_model import PassedRows, ScoredModel, read_rows, scored_model
 
 # Of state files, those that say in other words what is watched, and earlier ones.
 FORMAT = 5

@@ -13,29 +13,34 @@ from sklearn.base import clone, is_classifier
 from fairridge._typing import Floats
 from fairridge.data import exposure_of, index_of
 from fairridge.data.pipelines import at_bound, predicted, with_columns_of
-from fairridge.engines import Engine, MemoryEngine, Moments
+from fairridge.engines import (
+    Engine,
+    MemoryEngine,
+    Moments,
+    PrecomputedMoments,
+    has_many_sparse,
+    is_wide,
+)
 from fairridge.estimators._choosing import with_chosen_penalty
 from fairridge.estimators._each import measures_with_bounds
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import Training
 from fairridge.metrics.dependence_shares import scatter_of
+from fairridge.metrics.groups import SensitiveColumns
 from fairridge.metrics.measure import Measure, dependence_of, measure_of, measured_on_rows
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.sensitive_columns import SensitiveColumns
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Solution, of_parts
 from fairridge.validation import evaluate
 from fairridge.validation.decision_rates import Decisions
 from fairridge.validation.folds import Fold
-from fairridge.validation.moments import (
-    RowsNeededError,
-    divides,
-    moments_without,
-    uses_moments,
+from fairridge.validation.scored_model import (
+    PassedRows,
+    ScoredModel,
+    read_rows,
+    scored_model,
+    written,
 )
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows, written
-from fairridge.validation.scored_model import ScoredModel, scored_model
 
 # What one bound reached in one fold, by name of the measure.
 Scores = dict[str, Any]
@@ -247,6 +252,50 @@ def _variance_share(engine: MemoryEngine, basis: FairBasis, fit: Fit) -> float:
 def share_of(part: float, other: float) -> float:
     """Return the share of one of two parts; 0 of nothing."""
     return part / (part + other) if part + other > 0.0 else 0.0
+
+
+# ------------------------------------------------------------------------ training rows by moments
+
+
+# Where moments are enough, those of the training rows are those of all rows less the fold's: then
+# a fold costs no pass over them. If the subtraction would lose digits the rows are read.
+# A column that keeps less of its scatter in the training rows has lost digits to the subtraction.
+MIN_SCATTER_LEFT = 0.1
+
+
+class RowsNeededError(Exception):
+    """Moments alone do not carry the digits."""
+
+
+def no_rows() -> MemoryEngine:
+    """Stand for rows that are not to be read."""
+    raise RowsNeededError
+
+
+def uses_moments(model: LinearModel, training: Training) -> bool:
+    """Whether everything a model needs is in the moments of [S, X, y]."""
+    traits, closed = model._traits, training.response.family.least_squares
+    wide = is_wide(training.engine) or has_many_sparse(training.engine)
+    compressed = traits.compresses and wide
+    return closed and traits.moments_suffice and training.unmapped is None and not compressed
+
+
+def divides(fold: Fold, n: int) -> bool:
+    """Whether every row is in one of the two parts, once."""
+    seen = np.zeros(n, dtype=bool)
+    for part in fold:
+        seen[part] = True
+    return len(fold[0]) + len(fold[1]) == n and bool(seen.all())
+
+
+def moments_without(whole: Moments, test: MemoryEngine) -> PrecomputedMoments:
+    """Return the moments of all rows but some; raise if a column hardly varies in what is left."""
+    # A level that only the fold has would be left with a scatter of rounding errors, and an outlier
+    # in the fold covers all digits of the other rows.
+    rest = whole - test.moments()
+    if (np.diag(rest.scatter) < MIN_SCATTER_LEFT * np.diag(whole.scatter)).any():
+        raise RowsNeededError
+    return PrecomputedMoments(rest, test.names, test.n_sensitive, no_rows)
 
 
 # ------------------------------------------------------------------------ models of any kind

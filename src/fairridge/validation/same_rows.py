@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairridge.data import Levels, Table
 from fairridge.data.table import one_per_row
 from fairridge.estimators._responses import Inputs
-from fairridge.validation.passed_rows import PassedRows
+from fairridge.validation.scored_model import PassedRows
 
 # Part of the held-out rows that must be among the training rows, which are mostly distinct.
 MAX_SHARED_ROWS = 0.5

@@ -29,10 +29,8 @@ from fairridge.sources.encoder import BatchEncoder
 from fairridge.sources.folds import StreamedFolds
 from fairridge.sources.responses import Numbers
 from fairridge.validation import evaluate
-from fairridge.validation.moments import RowsNeededError, no_rows
-from fairridge.validation.one_fold import Scores, fold_scores, share_of
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.scored_model import scored_model
+from fairridge.validation.one_fold import RowsNeededError, Scores, fold_scores, no_rows, share_of
+from fairridge.validation.scored_model import PassedRows, scored_model
 
 # A quadratic form this much smaller than its terms has lost digits to cancellation.
 CANCELLATION_RATIO = 1e4

@@ -23,14 +23,16 @@ from fairridge.reports.html.contents import AttributeBound, Curve, ReportContent
 from fairridge.validation.evaluate import measures_of
 from fairridge.validation.folds import Fold, make_folds
 from fairridge.validation.one_fold import Solved
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.report.case import MANY_ROWS, Case, read_case, unblinded_case
-from fairridge.validation.report.fits import (
+from fairridge.validation.report.case import (
+    MANY_ROWS,
+    Case,
     Measured,
     Step,
     measure_folds,
     measure_training,
+    read_case,
     refit,
+    unblinded_case,
 )
 from fairridge.validation.report.groups import (
     ReportGroups,
@@ -42,7 +44,7 @@ from fairridge.validation.report.groups import (
 from fairridge.validation.report.record import case_record, of_stack, subject_of
 from fairridge.validation.report.rows import ReportRows, ReportSettings
 from fairridge.validation.report.terms import coefficients_of, inference_of
-from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.scored_model import PassedRows, ScoredModel, scored_model
 
 Progress = Callable[[str, int, int], None]
 

@@ -21,15 +21,20 @@ from fairridge.metrics.comparison import (
     compare,
     compare_crossed,
 )
-from fairridge.metrics.favorable import Favorable, favorable_outcome, wanted_outcome
+from fairridge.metrics.favorable import (
+    Favorable,
+    check_top,
+    favorable_outcome,
+    select,
+    wanted_outcome,
+)
 from fairridge.metrics.groups import Grouping, crossing
 from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.learned_share import learned_share
 from fairridge.metrics.outcomes import Outcomes, OutcomeSettings, nonnegative
 from fairridge.metrics.scored_rows import ScoredRows
-from fairridge.metrics.selection import check_top, select
 from fairridge.reports.html.contents import Crossed, Decisions, Sample
-from fairridge.validation.report.fits import Step
+from fairridge.validation.report.case import Step
 from fairridge.validation.report.rows import ReportRows, ReportSettings
 
 # Pairs of attributes whose groups are crossed.

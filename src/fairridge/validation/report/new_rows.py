@@ -14,12 +14,11 @@ from fairridge.metrics.intervals import CONFIDENCE, Estimate
 from fairridge.metrics.measure import Measure, measured_in, of_predictions
 from fairridge.reports.html.contents import BoundOnRows, NewRowsContents, NewRowsMeasure, Sample
 from fairridge.validation.evaluate import accuracy_in, accuracy_of, measures_of
-from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.drift import drift_of
 from fairridge.validation.report.groups import ReportGroups, compared_groups, decision_gaps
 from fairridge.validation.report.record import of_stack, subject_of
 from fairridge.validation.report.rows import ReportRows, ReportSettings
-from fairridge.validation.scored_model import ScoredModel
+from fairridge.validation.scored_model import PassedRows, ScoredModel
 
 NAN = float("nan")
 PREDICTIONS_ONLY = (

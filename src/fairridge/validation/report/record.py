@@ -20,11 +20,10 @@ from fairridge.estimators._model import Fitted, bound_text
 from fairridge.estimators._responses import Inputs
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.reports.html.contents import Refits, Subject
-from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.case import Case
 from fairridge.validation.report.groups import DecisionRule
 from fairridge.validation.report.rows import ReportRows, ReportSettings
-from fairridge.validation.scored_model import ScoredModel
+from fairridge.validation.scored_model import PassedRows, ScoredModel
 
 
 def case_record(

@@ -20,11 +20,8 @@ from fairridge.sources.batch import Batch
 from fairridge.sources.encoder import kept_rows
 from fairridge.sources.responses import labels_of, numbers_of
 from fairridge.sources.roles import Roles
-from fairridge.validation.passed_rows import PassedRows
-from fairridge.validation.read_rows import read_rows, written
-from fairridge.validation.report.case import Case
-from fairridge.validation.report.fits import rows_of
-from fairridge.validation.scored_model import ScoredModel
+from fairridge.validation.report.case import Case, rows_of
+from fairridge.validation.scored_model import PassedRows, ScoredModel, read_rows, written
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,10 @@ from fairridge.metrics.intervals import CONFIDENCE
 from fairridge.outputs import writing
 from fairridge.reports.html import AuditReport, NewRowsReport
 from fairridge.sources import RowSource
-from fairridge.validation.passed_rows import PassedRows
 from fairridge.validation.report.gather import gather
 from fairridge.validation.report.new_rows import gather_new_rows
 from fairridge.validation.report.rows import ReportSettings
-from fairridge.validation.scored_model import ScoredModel, scored_model
+from fairridge.validation.scored_model import PassedRows, ScoredModel, scored_model
 
 
 def report(
