@@ -143,7 +143,7 @@ def test_codes_have_the_products_of_columns_written_out(widths, numbers):
     pairs = [
         [
             block.gram(None),
-            block.cross(weight),
+            block.gram(weight),
             block.dense(),
             block.times(np.eye(k)[: k - 1]),
             block.products(vectors),

@@ -56,16 +56,13 @@ class MatrixBlock(Protocol):
     """Some rows of [1, z − shift]."""
 
     def gram(self, weight: Floats | None) -> Floats:
-        """Σ w zzᵀ."""
+        """Σ w zzᵀ for weights of any sign."""
 
     def times(self, coefficients: Floats) -> Floats:
         """Z·coefficients, for coefficients of shape (k, m)."""
 
     def products(self, vectors: Floats, count: int | None = None) -> Floats:
         """vectorsᵀZ, for vectors of shape (n, m); with the first columns of Z only, if asked."""
-
-    def cross(self, weight: Floats) -> Floats:
-        """Σ w zzᵀ for weights of any sign."""
 
     def leading(self, weights: Floats, count: int) -> Floats:
         """Σ w zzᵀ for each of m weights of any sign, its first rows only: (m, count, k)."""
@@ -88,10 +85,12 @@ class DenseBlock:
         self.values = values
 
     def gram(self, weight: Floats | None) -> Floats:
-        """Σ w zzᵀ, the product of a matrix with itself, which costs half of any other."""
+        """Σ w zzᵀ: the product of a matrix with itself, if it is one, costs half of any other."""
         weighted = self.values
         if weight is not None:
-            weighted = weighted * np.sqrt(np.maximum(weight, 0.0))[:, None]
+            if not (weight >= 0.0).all():
+                return np.dot((weighted * weight[:, None]).T, weighted)
+            weighted = weighted * np.sqrt(weight)[:, None]
         return np.dot(weighted.T, weighted)
 
     def times(self, coefficients: Floats) -> Floats:
@@ -99,11 +98,6 @@ class DenseBlock:
 
     def products(self, vectors: Floats, count: int | None = None) -> Floats:
         return np.dot(vectors.T, self.values[:, :count])
-
-    def cross(self, weight: Floats) -> Floats:
-        if (weight >= 0.0).all():
-            return self.gram(weight)
-        return np.dot((self.values * weight[:, None]).T, self.values)
 
     def leading(self, weights: Floats, count: int) -> Floats:
         values, used = self.values, weights.any(axis=1)
@@ -200,9 +194,6 @@ class BlockGroup:
 
     def products(self, vectors: Floats, count: int | None = None) -> Floats:
         return self._sum(lambda part, at: part.products(vectors[at], count))
-
-    def cross(self, weight: Floats) -> Floats:
-        return self._sum(lambda part, at: part.cross(weight[at]))
 
     def leading(self, weights: Floats, count: int) -> Floats:
         return self._sum(lambda part, at: part.leading(weights[at], count))

@@ -295,3 +295,9 @@ class Triangle:
 
     def __add__(self, other: Triangle) -> Triangle:
         return Triangle(triangular_factor(np.vstack([self.R, other.R])))
+
+    @property
+    def square(self) -> Floats:
+        """R with a row for every column: of few rows the last ones are zero."""
+        rows, columns = self.R.shape
+        return np.vstack([self.R, np.zeros((columns - rows, columns))])

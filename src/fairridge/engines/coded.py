@@ -129,9 +129,6 @@ class CompactBlock(ABC):
     def gram(self, weight: Floats | None) -> Floats:
         """Σ w zzᵀ for weights of any sign."""
 
-    def cross(self, weight: Floats) -> Floats:
-        return self.gram(weight)
-
     def leading(self, weights: Floats, count: int) -> Floats:
         return np.stack([self.gram(weight)[:count] for weight in weights.T])
 

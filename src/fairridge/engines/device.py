@@ -31,22 +31,19 @@ from fairridge.engines.blocks import (
     typical_values,
 )
 from fairridge.engines.device_rows import DeviceBlock, DeviceRows, Pending, RowBlock, stacked
-from fairridge.engines.extent import Extent
+from fairridge.engines.extent import ResponseSums
 from fairridge.engines.memory import MemoryEngine
 from fairridge.engines.samples import spread_rows
 from fairridge.engines.sums import (
+    BlockEngine,
     DistinctResponses,
-    MeanSums,
-    NullModel,
-    block_means,
     class_responses,
     hessian_of,
     intercepts_of_sums,
     loglik_of_sums,
-    with_gram,
 )
 from fairridge.families import Family
-from fairridge.families.sums import ColumnFunction, GLMSums, Place, PredictedMeans, RowFunction
+from fairridge.families.sums import ColumnFunction, GLMSums, Place, RowFunction
 
 Result = TypeVar("Result")
 
@@ -59,24 +56,6 @@ NOT_ON_HOST = (
 BLOCK_MEMORY_SHARE = 0.09
 # Squared mean over variance up to which a sum of squares about zero keeps all digits but two.
 MAX_SQUARED_MEAN_RATIO = 100.0
-
-
-@dataclass(frozen=True)
-class _ResponseSums:
-    """Rows counted, ranges, and sums from which families start."""
-
-    n_rows: int
-    extent: Extent
-    offset: float
-    log_sums: Floats
-
-    def __add__(self, other: _ResponseSums) -> _ResponseSums:
-        return _ResponseSums(
-            self.n_rows + other.n_rows,
-            self.extent + other.extent,
-            self.offset + other.offset,
-            np.logaddexp(self.log_sums, other.log_sums),
-        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +73,7 @@ def _not_on_host(*_: Any) -> NoReturn:
     raise ValueError(NOT_ON_HOST)
 
 
-class DeviceEngine:
+class DeviceEngine(BlockEngine):
     """Sums over rows that stay where they are; what comes back are matrices of their columns."""
 
     # Sums are in float64, whatever the type of the rows.
@@ -110,6 +89,8 @@ class DeviceEngine:
         self._family = family
         self._shift: Floats | None = None
         self._gram: Floats | None = None
+        self._moments: Moments | None = None
+        self._has_null_model = False
 
     @property
     def n_rows(self) -> int:
@@ -149,19 +130,12 @@ class DeviceEngine:
         return slices(self.rows.length, size + 1)
 
     @cached_property
-    def _response_sums(self) -> _ResponseSums:
+    def _response_sums(self) -> ResponseSums:
         """What the first pass over the response finds."""
-        ask = getattr(self._family, "log_sums", None)
 
-        def work(block: RowBlock) -> _ResponseSums:
-            offset = block.offset
-            log_sums = np.empty(0) if ask is None else ask(block.y, block.weights, offset)
-            return _ResponseSums(
-                block.n_rows,
-                Extent.of(block.y, block.weight, offset),
-                0.0 if offset is None else float(block.weights @ offset),
-                log_sums,
-            )
+        def work(block: RowBlock) -> ResponseSums:
+            rows = block.y, block.weight, block.weights, block.offset
+            return ResponseSums.of(self._family, *rows)
 
         total = self._sum(work)
         self.passes -= 1  # it reads the response only
@@ -172,7 +146,7 @@ class DeviceEngine:
         # Columns as they are multiply at the full speed of the device. If the mean of one of them
         # is so large that its square takes digits from the variance, a typical row is subtracted
         # first, in all passes.
-        if self._gram is None:
+        if self._moments is None:
             width = len(self.names) + self.rows.n_targets
             self._shift = np.zeros(width)
             gram = self._gram_about(self._shift)
@@ -184,7 +158,9 @@ class DeviceEngine:
                 raise ValueError("Input y contains NaN or missing values; drop those rows first.")
             require_squares(np.diag(gram)[1:], names, self._column)
             self._gram = gram
-        return Moments.from_raw(self.n_rows, self._gram, self._about)
+            self._moments = Moments.from_raw(self.n_rows, gram, self._shift)
+            self._has_null_model = self.rows.offset is None
+        return self._moments
 
     def _gram_about(self, shift: Floats) -> Floats:
         def work(block: RowBlock) -> Pending:
@@ -193,9 +169,8 @@ class DeviceEngine:
         gram: Floats = self._sum(work).result()[0]
         return gram
 
-    @property
+    @cached_property
     def _about(self) -> Floats:
-        """What is subtracted from [S, X, y] in every pass."""
         if self._shift is None:
             self.moments()
         assert self._shift is not None
@@ -218,10 +193,7 @@ class DeviceEngine:
                 columns = columns * xp.sqrt(block.weight)[:, None]
             return Triangle(to_host(xp.linalg.qr(columns, mode="reduced")[1]))
 
-        merged = self._sum(work, finer=2).R  # Q is as large as its block
-        square = np.zeros((len(center), len(center)))
-        square[: len(merged)] = merged
-        return square
+        return self._sum(work, finer=2).square  # Q is as large as its block
 
     def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         gap = self._about[: len(center)] - center
@@ -262,93 +234,54 @@ class DeviceEngine:
 
         return placed(self._sum(work, finer=2), to_host)
 
-    def derivatives(
+    def _sum_at(
         self,
-        family: Family,
         center: Floats,
-        intercept: Floats,
-        raw: Floats,
-        order: int,
-        others: Sequence[Place] = (),
-    ) -> GLMSums:
-        k, m = 1 + len(center), len(intercept)
-        if not (raw.any() or others or self._responses is None):
-            null = self._null_model.sums(family, center, intercept)
-            if null is not None:
-                return null
-        known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
-        order = order if known is None else 1
-        constant = [self._constant(family, *place) for place in others]
-        # One product with the rows serves all places, and brings the gradients of all.
-        places = [place for place, sums in zip(others, constant, strict=True) if sums is None]
-        etas = self._etas(center, [(intercept, raw), *places])
+        places: Sequence[Place],
+        function: Callable[..., Any],
+        *,
+        weighted: bool,
+    ) -> Any:
+        etas = self._etas(center, places)
 
         def work(block: RowBlock) -> Any:
             Z = block.shifted(self._about)
-            here, *elsewhere = etas(block, Z)
-            rows = family.deviance_terms(block.y, here, block.weights, order)
-            more = [family.deviance_terms(block.y, eta, block.weights, 1) for eta in elsewhere]
+            return function(Z, block.y, etas(block, Z), block.weights, block.offset)
+
+        return self._sum(work, weighted=weighted)
+
+    def _derivatives(
+        self, family: Family, center: Floats, places: Sequence[Place], order: int
+    ) -> GLMSums:
+        m = len(places[0][0])
+
+        def work(Z: DeviceBlock, y: Any, etas: list[Any], weight: Any, offset: Any) -> Any:
+            rows, *more = [
+                family.deviance_terms(y, eta, weight, 1 if j else order)
+                for j, eta in enumerate(etas)
+            ]
             terms = [rows, *more]
+            # One product with the rows brings the gradients of all places.
             vectors = side_by_side([each.gradient for each in terms])
             deviances = stacked([each.deviance for each in terms])
             if rows.curvature is None:
                 return Z.products_on_device(vectors, deviances)
             if rows.curvature.shape[1] == 1:
                 return Z.sums(rows.curvature[:, 0, 0], vectors, deviances)
-            hessian = hessian_of(Z, k, rows.curvature)
+            hessian = hessian_of(Z, 1 + len(center), rows.curvature)
             return _WithHessian(hessian, Z.products_on_device(vectors, deviances))
 
-        total: Any = self._sum(work, weighted=order > 1)
-        hessian = known
+        total: Any = self._sum_at(center, places, work, weighted=order > 1)
+        hessian = None
         if isinstance(total, _WithHessian):
             hessian, total = total.hessian, total.rest
         *gram, gradients, deviances = total.result()
         hessian = gram[0][None, :, None, :] if gram else hessian
-        gap = self._about[: len(center)] - center
-        here, *summed = (
+        here, *others = (
             GLMSums(float(deviance), gradients[j * m : (j + 1) * m], None)
             for j, deviance in enumerate(deviances)
         )
-        at_places = iter(sums.recentered(gap) for sums in summed)
-        found = tuple(sums or next(at_places) for sums in constant)
-        return replace(replace(here, hessian=hessian).recentered(gap), others=found)
-
-    def _constant(self, family: Family, intercept: Floats, raw: Floats) -> GLMSums | None:
-        """Return sums at one η for all rows, if the weights of the classes suffice."""
-        responses = None if raw.any() else self._responses
-        return None if responses is None else responses.sums(family, intercept, raw.shape[1])
-
-    def means(
-        self,
-        family: Family,
-        means: PredictedMeans,
-        center: Floats,
-        intercept: Floats,
-        raw: Floats,
-        multipliers: Floats | None = None,
-        beside: int | None = None,
-        order: int = 2,
-    ) -> MeanSums:
-        beside = self.n_sensitive if beside is None else beside
-        if not (raw.any() or self._responses is None):
-            null = self._null_model.means(family, means, center, intercept, multipliers, beside)
-            if null is not None:
-                return null
-        gap, sizes = self._about[: len(center)] - center, (1 + beside, 1 + len(center))
-        if multipliers is not None:  # they, too, come for columns about the caller's center
-            multipliers = multipliers.copy()
-            multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
-
-        etas = self._etas(center, [(intercept, raw)])
-
-        def work(block: RowBlock) -> MeanSums:
-            Z = block.shifted(self._about)
-            (eta,) = etas(block, Z)
-            rows = Z, block.y, eta, block.weights, block.offset
-            return block_means(*rows, family, means, sizes, multipliers, self._gram, order)
-
-        total = self._sum(work, weighted=multipliers is not None)
-        return with_gram(total, self._gram).recentered(gap)
+        return replace(here, hessian=hessian, others=tuple(others))
 
     def _etas(
         self, center: Floats, places: Sequence[Place]
@@ -370,21 +303,11 @@ class DeviceEngine:
         return of_block
 
     @cached_property
-    def _null_model(self) -> NullModel:
-        return NullModel(self.moments())
-
-    @cached_property
     def _responses(self) -> DistinctResponses | None:
         """The weights of the classes, which are all that rows at one η differ in."""
         if self.rows.classes is None or self.rows.offset is not None:
             return None
         return class_responses(self._family, self.moments(), len(self.names))
-
-    def _common_hessian(self, family: Family, intercept: Floats, k: int) -> Floats | None:
-        """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
-        if self._responses is None or self._gram is None:
-            return None
-        return self._responses.hessian(family, intercept, self._gram[:k, :k])
 
     def _column(self, k: int) -> Floats:
         """Bring one column of [S, X, y] to main memory, to say what is wrong with it."""

@@ -139,8 +139,6 @@ class DeviceBlock:
         gram: Floats = self.sums(weight).result()[0]
         return gram
 
-    cross = gram
-
     def sums(self, weight: Any, vectors: Any = None, deviance: Any = None) -> Pending:
         """Start on Σ w zzᵀ and vectorsᵀZ, in few products; a deviance comes with them."""
         wide, beside = self.wide, self.narrow

@@ -48,6 +48,35 @@ class Extent:
         )
 
 
+@dataclass(frozen=True)
+class ResponseSums:
+    """What the first pass over rows finds besides moments; those of disjoint rows add."""
+
+    n_rows: int
+    extent: Extent
+    offset: float  # Σ w offset
+    log_sums: Floats  # logarithms of sums from which a family with the log link starts
+
+    @classmethod
+    def of(cls, family: Any, y: Any, weight: Any, weights: Any, offset: Any) -> ResponseSums:
+        """Read rows in arrays of any library; `weights` are ones where `weight` is None."""
+        ask = getattr(family, "log_sums", None)
+        return cls(
+            int(y.shape[0]),
+            Extent.of(y, weight, offset),
+            0.0 if offset is None else float(weights @ offset),
+            np.empty(0) if ask is None else ask(y, weights, offset),
+        )
+
+    def __add__(self, other: ResponseSums) -> ResponseSums:
+        return ResponseSums(
+            self.n_rows + other.n_rows,
+            self.extent + other.extent,
+            self.offset + other.offset,
+            np.logaddexp(self.log_sums, other.log_sums),
+        )
+
+
 def _exponents(weight: Any, n_rows: int) -> Counter[int]:
     """Count rows by the exponent of 2 in their weight, which is positive."""
     if weight is None:

@@ -25,6 +25,7 @@ from fairridge.engines.blocked_matrix import MAX_GRAM_COLUMNS, BlockedMatrix, Ma
 from fairridge.engines.blocks import (
     MAX_STEP_THREADS,
     Moments,
+    Triangle,
     block_slices,
     dense,
     in_threads,
@@ -36,14 +37,7 @@ from fairridge.engines.blocks import (
 )
 from fairridge.engines.extent import Extent
 from fairridge.engines.samples import spread_rows, with_total_weight
-from fairridge.engines.sums import (
-    DistinctResponses,
-    MeanSums,
-    NullModel,
-    block_means,
-    hessian_of,
-    with_gram,
-)
+from fairridge.engines.sums import BlockEngine, DistinctResponses, hessian_of
 from fairridge.families import Family
 from fairridge.families.distances import ChangedColumns, Distance
 from fairridge.families.sums import (
@@ -51,7 +45,6 @@ from fairridge.families.sums import (
     FamilyFunction,
     GLMSums,
     Place,
-    PredictedMeans,
     RowFunction,
     RowSums,
 )
@@ -59,7 +52,7 @@ from fairridge.families.sums import (
 Result = TypeVar("Result")
 
 
-class MemoryEngine:
+class MemoryEngine(BlockEngine):
     """Sums over rows that are in memory, in blocks and on all cores."""
 
     # Arrays of rows are read, never copied as a whole. If rows are not `separable` (Cox), passes of
@@ -74,7 +67,7 @@ class MemoryEngine:
         self.response, self.offset, self.categories = rows.response, rows.offset, rows.categories
         self.passes = 0
         self.separable = separable
-        self._many_passes = many_passes
+        self._many_passes = self._counts_responses = many_passes
         pieces = (*rows.columns, Slab(rows.targets))
         # In families that take many passes rows count by their curvature, too.
         weight = None if many_passes else rows.weight
@@ -85,6 +78,7 @@ class MemoryEngine:
         self._families: dict[Family, Family] = {}
         self._gram: Floats | None = None
         self._moments: Moments | None = None
+        self._has_null_model = False
         self._scored: tuple[bytes, Floats] | None = None
 
     @property
@@ -127,29 +121,25 @@ class MemoryEngine:
         total = self._sum(gram, self._matrix.slices)
         self.require_numbers(np.diag(total)[1:])
         self._gram = total
-        self._moments = Moments.from_raw(self.rows.n_rows, total, self._matrix.typical_row)
+        self._moments = Moments.from_raw(self.rows.n_rows, total, self._about)
+        self._has_null_model = self.rows.offset is None
         return self._moments
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""
 
-        def factor(block: slice) -> Floats:
+        def factor(block: slice) -> Triangle:
             buffer = self._matrix.buffer(block)
             write_block(self._matrix.pieces, block, center, buffer)
             buffer /= scale
             if self.rows.weight is not None:
                 buffer *= np.sqrt(self.rows.weight[block])[:, None]
-            return triangular_factor(buffer)
+            return Triangle(triangular_factor(buffer))
 
         # Blocks several times taller than wide, so that most rows meet one factorization only.
         blocks = block_slices(self.rows.n_rows, self._matrix.width, multiple=4)
-        merged = np.zeros((0, self._matrix.width))
-        for part in in_threads(factor, blocks):
-            merged = triangular_factor(np.vstack([merged, part]))
         self.passes += 1
-        square = np.zeros((self._matrix.width, self._matrix.width))
-        square[: len(merged)] = merged
-        return square
+        return reduce(operator.add, in_threads(factor, blocks)).square
 
     def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         k = len(center)
@@ -204,36 +194,34 @@ class MemoryEngine:
         self.passes += 1
         return reduce(operator.add, in_threads(work, blocks, most=MAX_STEP_THREADS))
 
-    def derivatives(
+    def _sum_at(
         self,
-        family: Family,
         center: Floats,
-        intercept: Floats,
-        raw: Floats,
-        order: int,
-        others: Sequence[Place] = (),
-    ) -> GLMSums:
-        if not (raw.any() or others or self._moments is None or self.rows.offset is not None):
-            null = self._null_model.sums(family, center, intercept)
-            if null is not None:
-                return null
-        k = 1 + len(center)
-        constant = [self._constant(family, *place) for place in others]
-        summed = [place for place, sums in zip(others, constant, strict=True) if sums is None]
-        etas = self._etas(center, [(intercept, raw), *summed])
-        known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, k)
-        order = order if known is None else 1
-        family = self._prepared(family)
+        places: Sequence[Place],
+        function: Callable[..., Any],
+        *,
+        weighted: bool,
+    ) -> Any:
+        etas, offset = self._etas(center, places), self.rows.offset
 
-        def work(block: slice) -> GLMSums:
-            Z, y, weight = (
-                self._matrix.block(block),
-                self.rows.response[block],
-                self.weights[block],
-            )
+        def work(block: slice) -> Any:
+            Z, y, weight = self._matrix.block(block), self.rows.response[block], self.weights[block]
+            shift = None if offset is None else offset[block]
+            return function(Z, y, etas(block, Z), weight, shift)
+
+        return self._sum(work, self._matrix.grouped_slices)
+
+    def _derivatives(
+        self, family: Family, center: Floats, places: Sequence[Place], order: int
+    ) -> GLMSums:
+        k, family = 1 + len(center), self._prepared(family)
+
+        def work(
+            Z: MatrixBlock, y: Floats, etas: list[Floats], weight: Floats, offset: Floats | None
+        ) -> GLMSums:
             first, *more = [
                 family.deviance_terms(y, eta, weight, 1 if j else order)
-                for j, eta in enumerate(etas(block, Z))
+                for j, eta in enumerate(etas)
             ]
             hessian = None
             if first.curvature is not None:
@@ -247,49 +235,8 @@ class MemoryEngine:
             ]
             return GLMSums(float(first.deviance), gradients[0], hessian, tuple(at_others))
 
-        sums = self._sum(work, self._matrix.grouped_slices)
-        sums = sums if known is None else replace(sums, hessian=known)
-        # The blocks are shifted by a typical row; the caller has another center.
-        sums = sums.recentered(self._matrix.typical_row[: len(center)] - center)
-        found = iter(sums.others)
-        return replace(sums, others=tuple([null or next(found) for null in constant]))
-
-    def _constant(self, family: Family, intercept: Floats, raw: Floats) -> GLMSums | None:
-        """Return sums at one η for all rows, if counts of the responses suffice."""
-        responses = None if raw.any() or not self._many_passes else self._responses
-        return None if responses is None else responses.sums(family, intercept, raw.shape[1])
-
-    def means(
-        self,
-        family: Family,
-        means: PredictedMeans,
-        center: Floats,
-        intercept: Floats,
-        raw: Floats,
-        multipliers: Floats | None = None,
-        beside: int | None = None,
-        order: int = 2,
-    ) -> MeanSums:
-        beside = self.n_sensitive if beside is None else beside
-        if not (raw.any() or self._moments is None or self.rows.offset is not None):
-            null = self._null_model.means(family, means, center, intercept, multipliers, beside)
-            if null is not None:
-                return null
-        eta, sizes = self._eta(center, intercept, raw), (1 + beside, 1 + len(center))
-        gap = self._matrix.typical_row[: len(center)] - center
-        if multipliers is not None:  # they, too, come for columns about the caller's center
-            multipliers = multipliers.copy()
-            multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
-
-        def work(block: slice) -> MeanSums:
-            Z = self._matrix.block(block)
-            y, weight, offset = self.rows.response[block], self.weights[block], self.rows.offset
-            offset = None if offset is None else offset[block]
-            rows = Z, y, eta(block, Z), weight, offset
-            return block_means(*rows, family, means, sizes, multipliers, self._gram, order)
-
-        sums = with_gram(self._sum(work, self._matrix.grouped_slices), self._gram)
-        return sums.recentered(gap)
+        sums: GLMSums = self._sum_at(center, places, work, weighted=order > 1)
+        return sums
 
     def _prepared(self, family: Family) -> Family:
         """Let a family find only once what no coefficient changes, such as Cox's risk sets."""
@@ -300,18 +247,12 @@ class MemoryEngine:
             self._families[family] = family.on(self.response)
         return self._families[family]
 
-    def _common_hessian(self, family: Family, intercept: Floats, k: int) -> Floats | None:
-        """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
-        if self._gram is None or self._responses is None:
-            return None
-        return self._responses.hessian(family, intercept, self._gram[:k, :k])
-
     def _eta(
         self, center: Floats, intercept: Floats, raw: Floats
     ) -> Callable[[slice, MatrixBlock | None], Floats]:
         """Return a function from blocks, written out already or not, to linear predictors."""
         k, offset = len(center), self.rows.offset
-        shifted = intercept + raw @ (self._matrix.typical_row[:k] - center)
+        shifted = intercept + raw @ (self._about[:k] - center)
         both = np.concatenate([shifted[:, None], raw], axis=1).T
         constant = not raw.any()
 
@@ -334,7 +275,7 @@ class MemoryEngine:
         if len(places) == 1:
             eta = self._eta(center, *places[0])
             return lambda block, Z: [eta(block, Z)]
-        gap = self._matrix.typical_row[: len(center)] - center
+        gap = self._about[: len(center)] - center
         both = [
             np.concatenate([(level + raw @ gap)[:, None], raw], axis=1) for level, raw in places
         ]
@@ -420,12 +361,11 @@ class MemoryEngine:
         return reduce(operator.add, self._matrix.each(work, blocks))
 
     @cached_property
-    def _null_model(self) -> NullModel:
-        return NullModel(self.moments())
+    def _about(self) -> Floats:
+        return self._matrix.typical_row
 
     @cached_property
     def _responses(self) -> DistinctResponses | None:
-        """All that rows at one linear predictor differ in, if that is little."""
         if not self.separable or self.rows.offset is not None:
             return None
         return DistinctResponses.of(self.rows.response, self.weights)

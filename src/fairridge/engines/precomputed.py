@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-import numpy as np
-
 from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.engines.base import Engine
-from fairridge.engines.blocks import Moments
+from fairridge.engines.blocks import Moments, Triangle
 
 
 class PrecomputedMoments:
@@ -88,9 +86,7 @@ class PrecomputedRoot(PrecomputedMoments):
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return the root in units of `scale`; the center is that of the moments."""
-        square = np.zeros((len(scale), len(scale)))
-        square[: len(self._root)] = self._root / scale
-        return square
+        return Triangle(self._root / scale).square
 
     def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         """Return Σ w z(y − intercept − zᵀb) = R_zᵀ(r_y − R_z b), at the means."""

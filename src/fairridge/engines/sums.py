@@ -7,7 +7,8 @@ Sums of the predicted means μ with [1, S] say how they depend on S.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ from fairridge._typing import Floats
 from fairridge.engines.blocked_matrix import MatrixBlock
 from fairridge.engines.blocks import BLOCK_BYTES, Moments
 from fairridge.families import Family
-from fairridge.families.sums import GLMSums, PredictedMeans, RowFunction, RowMeans
+from fairridge.families.sums import GLMSums, Place, PredictedMeans, RowFunction, RowMeans
 
 # Linear predictors from which sums of products of columns are made at once.
 MIN_PAIRED_PREDICTORS = 4
@@ -60,12 +61,6 @@ class DistinctResponses:
         gradient = np.zeros((len(intercept), 1 + n_columns))
         gradient[:, 0] = terms.gradient.sum(axis=0)
         return GLMSums(float(terms.deviance), gradient, None)
-
-    def deviance(self, family: Family, intercept: Floats) -> float:
-        """Return the deviance at η = intercept."""
-        return float(
-            family.deviance_terms(self.values, self._eta(intercept), self.weights, 0).deviance
-        )
 
     def derivatives(self, family: Family, intercept: Floats) -> tuple[Floats, Floats | None]:
         """Return the slopes (d, m) of a row of weight 1 with each response, and its curvature."""
@@ -114,7 +109,7 @@ def null_sums(
     slopes, curvature = responses.derivatives(family, intercept)
     if curvature is None:
         return None
-    deviance = responses.deviance(family, intercept)
+    deviance = responses.sums(family, intercept, k).deviance
     return GLMSums(deviance, slopes.T @ by_target.T, _in_pairs(curvature, gram))
 
 
@@ -428,6 +423,119 @@ def hessian_of(Z: MatrixBlock, k: int, curvature: Floats, pairs: Floats | None =
     for a in range(m):
         for b in range(a, m):
             weight = curvature[:, a, b]
-            hessian[a, :, b, :] = Z.cross(weight)[:k, :k]
+            hessian[a, :, b, :] = Z.gram(weight)[:k, :k]
             hessian[b, :, a, :] = hessian[a, :, b, :].T
     return hessian
+
+
+class BlockEngine(ABC):
+    """Sums over blocks of [1, z − about], moved to the center that the caller has."""
+
+    # Where all rows share one η, moments and counts of the responses may make a pass unnecessary.
+
+    n_sensitive: int
+    _counts_responses = True  # whether it pays to count the values of the response
+    _gram: Floats | None  # Σ w [1, z − about][1, z − about]ᵀ, if moments were asked for
+    _has_null_model: bool  # whether moments are known, and rows do not differ in their offset
+
+    @property
+    @abstractmethod
+    def _about(self) -> Floats:
+        """What is subtracted from [S, X, y] in every pass."""
+
+    @property
+    @abstractmethod
+    def _responses(self) -> DistinctResponses | None:
+        """All that rows at one linear predictor differ in, if that is little."""
+
+    @abstractmethod
+    def _sum_at(
+        self,
+        center: Floats,
+        places: Sequence[Place],
+        function: Callable[..., Any],
+        *,
+        weighted: bool,
+    ) -> Any:
+        """Add up a function of blocks, responses, η at some places, weights and offsets."""
+        # It says whether blocks are `weighted`, which takes memory.
+
+    @abstractmethod
+    def _derivatives(
+        self, family: Family, center: Floats, places: Sequence[Place], order: int
+    ) -> GLMSums:
+        """Return derivatives for columns as blocks have them, at the first place and at others."""
+
+    @abstractmethod
+    def moments(self) -> Moments:
+        """Return the weighted moments of [S, X, y]."""
+
+    @cached_property
+    def _null_model(self) -> NullModel:
+        return NullModel(self.moments())
+
+    def derivatives(
+        self,
+        family: Family,
+        center: Floats,
+        intercept: Floats,
+        raw: Floats,
+        order: int,
+        others: Sequence[Place] = (),
+    ) -> GLMSums:
+        """See `Engine.derivatives`."""
+        if self._has_null_model and not (raw.any() or others):
+            null = self._null_model.sums(family, center, intercept)
+            if null is not None:
+                return null
+        known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, center)
+        constant = [self._constant(family, *place) for place in others]
+        summed = [place for place, sums in zip(others, constant, strict=True) if sums is None]
+        places = [(intercept, raw), *summed]
+        sums = self._derivatives(family, center, places, order if known is None else 1)
+        sums = sums if known is None else replace(sums, hessian=known)
+        sums = sums.recentered(self._about[: len(center)] - center)
+        found = iter(sums.others)
+        return replace(sums, others=tuple([null or next(found) for null in constant]))
+
+    def _constant(self, family: Family, intercept: Floats, raw: Floats) -> GLMSums | None:
+        """Return sums at one η for all rows, if counts of the responses suffice."""
+        responses = None if raw.any() or not self._counts_responses else self._responses
+        return None if responses is None else responses.sums(family, intercept, raw.shape[1])
+
+    def _common_hessian(self, family: Family, intercept: Floats, center: Floats) -> Floats | None:
+        """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
+        if self._gram is None or self._responses is None:
+            return None
+        k = 1 + len(center)
+        return self._responses.hessian(family, intercept, self._gram[:k, :k])
+
+    def means(
+        self,
+        family: Family,
+        means: PredictedMeans,
+        center: Floats,
+        intercept: Floats,
+        raw: Floats,
+        multipliers: Floats | None = None,
+        beside: int | None = None,
+        order: int = 2,
+    ) -> MeanSums:
+        """See `Engine.means`."""
+        beside = self.n_sensitive if beside is None else beside
+        if self._has_null_model and not raw.any():
+            null = self._null_model.means(family, means, center, intercept, multipliers, beside)
+            if null is not None:
+                return null
+        gap = self._about[: len(center)] - center
+        if multipliers is not None:  # they, too, come for columns about the caller's center
+            multipliers = multipliers.copy()
+            multipliers[:, 0] += multipliers[:, 1:] @ gap[:beside]
+        asked = family, means, (1 + beside, 1 + len(center)), multipliers, self._gram, order
+
+        def of_block(Z: Any, y: Any, etas: list[Any], weight: Any, offset: Any) -> MeanSums:
+            return block_means(Z, y, etas[0], weight, offset, *asked)
+
+        weighted = multipliers is not None
+        sums = self._sum_at(center, [(intercept, raw)], of_block, weighted=weighted)
+        return with_gram(sums, self._gram).recentered(gap)

@@ -20,7 +20,8 @@ from fairridge._delegation import delegated
 from fairridge._typing import Floats
 from fairridge.data import RowLevel
 from fairridge.data.design import TRAVELING_PROFILE_ROWS, NumberSample
-from fairridge.engines import Extent, MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
+from fairridge.engines import MeanSums, MemoryEngine, Moments, Triangle, intercepts_of_sums
+from fairridge.engines.extent import ResponseSums
 from fairridge.engines.samples import MIN_SAMPLING_INTERVAL, RowSample, with_total_weight
 from fairridge.engines.sums import (
     DistinctResponses,
@@ -53,10 +54,8 @@ class FirstPass:
     """What the first pass over the rows leaves behind."""
 
     moments: Moments  # of [S, X, y]
-    extent: Extent  # ranges of response, offset and weights
     response: Floats  # Σ w response, of shape (c,)
-    offset: float  # Σ w offset
-    log_sums: Floats  # logarithms of sums from which a family with the log link starts
+    beside: ResponseSums  # ranges, and sums of offsets and responses
     sample: NumberSample  # some rows of the numeric columns
     rows: RowSample | None = None  # some rows of all columns, if a search is to start from them
 
@@ -64,19 +63,16 @@ class FirstPass:
     def of(cls, engine: MemoryEngine, family: Family | None) -> FirstPass:
         """Read rows in memory."""
         y, offset, weight = engine.response, engine.offset, engine.weights
-        check, ask = (getattr(family, name, None) for name in ("check_values", "log_sums"))
+        check = getattr(family, "check_values", None)
         if check is not None:
             check(y[:, 0])
-        log_sums = np.empty(0) if ask is None else ask(y, weight, offset)
         rows = engine.rows
         searched = family is not None and family.separable and not family.least_squares
         pieces = (*rows.sensitive, *rows.predictors)
         return cls(
             engine.moments(),
-            engine.extent,
             weight @ y,
-            0.0 if offset is None else float(weight @ offset),
-            log_sums,
+            ResponseSums.of(family, y, rows.weight, weight, offset),
             NumberSample.of(pieces, rows.n_rows, rows.weight, TRAVELING_PROFILE_ROWS),
             RowSample.of(rows) if searched else None,
         )
@@ -84,10 +80,8 @@ class FirstPass:
     def __add__(self, other: FirstPass) -> FirstPass:
         return FirstPass(
             self.moments + other.moments,
-            self.extent + other.extent,
             self.response + other.response,
-            self.offset + other.offset,
-            np.logaddexp(self.log_sums, other.log_sums),
+            self.beside + other.beside,
             self.sample + other.sample,
             None if self.rows is None or other.rows is None else self.rows + other.rows,
         )
@@ -138,7 +132,7 @@ class StreamEngine:
         """What the first pass leaves behind."""
         return self._pass(partial(FirstPass.of, family=self._family))
 
-    extent = delegated("first.extent")
+    extent = delegated("first.beside.extent")
     categories = delegated("_encode.categories")
 
     def moments(self) -> Moments:
@@ -151,9 +145,7 @@ class StreamEngine:
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, batch by batch."""
         merged: Triangle = self._pass(partial(_triangle, center=center, scale=scale))
-        square = np.zeros((len(center), len(center)))
-        square[: len(merged.R)] = merged.R
-        return square
+        return merged.square
 
     def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
         return self._pass(methodcaller("residual_products", coefficients, center, intercept))
@@ -277,9 +269,9 @@ class StreamEngine:
     # ------------------------------------------------------------ the response
 
     def initial_intercepts(self, family: Family) -> Floats:
-        first = self.first
-        offset = first.offset if self._has_offset else None
-        return intercepts_of_sums(family, first.moments, len(self.names), offset, first.log_sums)
+        sums = self.first.beside
+        offset = sums.offset if self._has_offset else None
+        return intercepts_of_sums(family, self.moments(), len(self.names), offset, sums.log_sums)
 
     def loglik(self, family: Family, deviance: float, dispersion: float) -> float:
         def constants() -> float:
