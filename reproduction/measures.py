@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairridge.engines import Moments, PrecomputedRoot, triangular_factor
+from fairridge.engines import Moments, PrecomputedMoments, triangular_factor
 from fairridge.fairness.scatter_shares import adjusted_share
 from fairridge.families import Binomial
 from fairridge.metrics.group_table import decision_gap, decision_table
@@ -54,11 +54,11 @@ class Part:
         means = [np.sqrt(part.n) * (part.mean - mean) for part in parts]
         return cls(n, mean, triangular_factor(np.vstack([*(part.root for part in parts), *means])))
 
-    def engine(self, n_sensitive: int) -> PrecomputedRoot:
+    def engine(self, n_sensitive: int) -> PrecomputedMoments:
         """Return an engine that knows means and scatter, and has no rows."""
         names = tuple(map(str, range(len(self.mean) - 1)))
         moments = Moments(self.n, float(self.n), self.mean, self.root.T @ self.root)
-        return PrecomputedRoot(moments, names, n_sensitive, self.root, no_rows)
+        return PrecomputedMoments(moments, names, n_sensitive, no_rows, self.root)
 
     def standing(self) -> tuple[Floats, Floats, Floats]:
         """Return a few rows, [S, X] and y, with weights, that stand for all of them.

@@ -20,7 +20,6 @@ from fairridge.engines import (
     Engine,
     MemoryEngine,
     PrecomputedMoments,
-    PrecomputedRoot,
 )
 from fairridge.engines.blocked_matrix import BlockGroup, DenseBlock, MatrixBlock, SplitBlock
 from fairridge.engines.coded import CodedBlock
@@ -80,7 +79,6 @@ PENALTIES: tuple[type[Penalty], ...] = (ElasticNet, Lasso, Radial, Ridge)
 ENGINES: tuple[type[Engine], ...] = (
     DeviceEngine,
     PrecomputedMoments,
-    PrecomputedRoot,
     MemoryEngine,
     StreamEngine,
 )

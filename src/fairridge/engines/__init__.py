@@ -23,7 +23,7 @@ from fairridge.engines.memory import (
     is_wide,
     linear_predictor,
 )
-from fairridge.engines.precomputed import PrecomputedMoments, PrecomputedRoot
+from fairridge.engines.precomputed import PrecomputedMoments
 from fairridge.engines.sums import MeanSlopes, MeanSums, intercepts_of_sums
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "MemoryEngine",
     "Moments",
     "PrecomputedMoments",
-    "PrecomputedRoot",
     "Triangle",
     "binary_columns",
     "column_blocks",

@@ -14,6 +14,8 @@ from fairridge.engines.blocks import Moments, Triangle
 class PrecomputedMoments:
     """Rows with moments that came from elsewhere; the rows are read only if necessary."""
 
+    # So may a triangular `root` of the scatter: R with RᵀR the scatter, from orthogonal steps.
+
     on_device = False
     extent = None
 
@@ -23,11 +25,13 @@ class PrecomputedMoments:
         names: tuple[str, ...],
         n_sensitive: int,
         rows: Callable[[], Engine],
+        root: Floats | None = None,
     ) -> None:
         self.names = names
         self.n_sensitive = n_sensitive
         self._moments = moments
         self._make = rows
+        self._root = root
 
     @cached_property
     def _engine(self) -> Engine:
@@ -58,8 +62,6 @@ class PrecomputedMoments:
     offset = delegated("_engine.offset")
     outside = delegated("_engine.outside")
     pairwise = delegated("_engine.pairwise")
-    qr_factor = delegated("_engine.qr_factor")
-    residual_products = delegated("_engine.residual_products")
     response = delegated("_engine.response")
     sample = delegated("_engine.sample")
     sum_of = delegated("_engine.sum_of")
@@ -67,29 +69,16 @@ class PrecomputedMoments:
     sum_over_rows = delegated("_engine.sum_over_rows")
     weights = delegated("_engine.weights")
 
-
-class PrecomputedRoot(PrecomputedMoments):
-    """Rows with a known triangular root of the scatter as well."""
-
-    # The root is R with RᵀR the scatter, from orthogonal steps.
-
-    def __init__(
-        self,
-        moments: Moments,
-        names: tuple[str, ...],
-        n_sensitive: int,
-        root: Floats,
-        rows: Callable[[], Engine],
-    ) -> None:
-        super().__init__(moments, names, n_sensitive, rows)
-        self._root = root
-
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return the root in units of `scale`; the center is that of the moments."""
+        if self._root is None:
+            return self._engine.qr_factor(center, scale)
         return Triangle(self._root / scale).square
 
     def residual_products(self, coefficients: Floats, center: Floats, intercept: float) -> Floats:
-        """Return Σ w z(y − intercept − zᵀb) = R_zᵀ(r_y − R_z b), at the means."""
+        """Return Σ w z(y − intercept − zᵀb), at the means R_zᵀ(r_y − R_z b)."""
+        if self._root is None:
+            return self._engine.residual_products(coefficients, center, intercept)
         k = len(coefficients)
         Z, y = self._root[:, :k], self._root[:, k]
         return (y - Z @ coefficients) @ Z

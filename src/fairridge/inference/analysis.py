@@ -11,7 +11,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.inference.given import Given
-from fairridge.inference.influence import Branch, Functional, Optimism, branch_of
+from fairridge.inference.influence import Branch, Optimism, branch_of
 from fairridge.inference.kinds import state_of
 from fairridge.inference.linearize import linearize, share_of_predictors
 from fairridge.inference.measures import Direct, MeanDeviance, Measure, VarianceShareOf
@@ -148,11 +148,10 @@ class Analysis:
         if free is None or state is None:
             return quantities
         if self.unconstrained is not None:
-            quantities["unconstrained"] = ((1.0, free, free.functional(self.unconstrained)),)
+            quantities["unconstrained"] = (free.part(self.unconstrained),)
         if self.regime != "free" and self.family.separable:
-            constrained = self.branch.functional(MeanDeviance.of(self.state))
-            unconstrained = free.functional(MeanDeviance.of(state))
-            quantities["price"] = ((1.0, self.branch, constrained), (-1.0, free, unconstrained))
+            constrained = self.branch.part(MeanDeviance.of(self.state))
+            quantities["price"] = (constrained, free.part(MeanDeviance.of(state), -1.0))
             quantities["optimism"] = self._directly(Optimism(self.branch))
         return quantities
 
@@ -184,7 +183,7 @@ class Analysis:
 
     def _directly(self, moved: Direct, factor: float = 1.0) -> Quantity:
         """Return a quantity that depends on rows alone: the model is fixed."""
-        return ((factor, self.branch, Functional(None, moved)),)
+        return ((factor, self.branch, None, moved),)
 
     @cached_property
     def share_on_sensitive(self) -> VarianceShareOf | None:

@@ -220,7 +220,7 @@ def _quantities(named: dict[str, Quantity], covariance: Floats) -> dict[str, tup
     """Return values and errors of what `Inference` shows."""
     errors = dict(zip(named, np.sqrt(np.maximum(np.diag(covariance), 0.0)).tolist(), strict=True))
     return {
-        name: (sum(sign * part.measure.value for sign, _, part in named[name]), errors[name])
+        name: (sum(factor * measure.value for factor, *_, measure in named[name]), errors[name])
         for name in ("unconstrained", "price")
         if name in named
     }

@@ -36,14 +36,6 @@ MIN_RESIDUAL_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
-class Functional(DeviceConstants):
-    """The influence of rows on one quantity of a branch: weights·equations + direct."""
-
-    weights: Floats | None  # None if they are zero
-    measure: Any  # what they move (Direct)
-
-
-@dataclass(frozen=True)
 class Branch(DeviceConstants):
     """One model and one regime, as a map from rows to terms in which influence is linear."""
 
@@ -197,13 +189,18 @@ class Branch(DeviceConstants):
         """Return w with equations·w the influence of a row on gradient·θ."""
         return self.inverse[: self.theta.size].T @ gradient.ravel()
 
-    def functional(self, measure: Measure) -> Functional:
+    def part(self, measure: Measure, factor: float = 1.0) -> Part:
         """Return what gives the influence of rows on another quantity of this model."""
         # A quantity that is relative to the unconstrained model is evaluated only at that model.
         gradient = measure.gradient
         if measure.free_gradient is not None:
             gradient = gradient + measure.free_gradient
-        return Functional(self.weights(gradient) if gradient.any() else None, measure)
+        return factor, self, self.weights(gradient) if gradient.any() else None, measure
+
+
+# A factor, times the influence of rows on one quantity of a branch: weights·equations + direct.
+# Weights are None if they are zero; the last is a `Measure`, or a `Direct` without weights.
+Part = tuple[float, Branch, Floats | None, Any]
 
 
 @dataclass(frozen=True)

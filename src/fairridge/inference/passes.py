@@ -13,7 +13,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.data import Slab
 from fairridge.engines import Engine, MemoryEngine, in_memory
 from fairridge.families.sums import any_arrays
-from fairridge.inference.influence import Branch, Functional
+from fairridge.inference.influence import Branch, Part
 from fairridge.inference.rows import RowsOfModel, Stack, write_multiples
 
 # Bytes of terms that are written out before they are multiplied, so that they stay in the cache.
@@ -21,8 +21,8 @@ PIECE_BYTES = 1 << 20
 # What leverage leaves of a residual, below which the row shows nothing of its level.
 LEAST_LEFT = 1e-8
 
-# A sum of functionals of branches, each with its factor.
-Quantity = tuple[tuple[float, Branch, Functional], ...]
+# A sum of influences on branches.
+Quantity = tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,17 @@ class Pass(DeviceConstants):
             factors = out[:, :0]
             self.branch.write_terms(seen, out[:, :width])
         out[:, width:] = 0.0
-        for branch, parts in self._by_branch():
-            at = seen if branch is self.branch else branch.seen(rows)
-            for k, sign, what in parts:
-                moved = what.measure.direct(at)
-                if what.weights is not None and branch is not self.branch:
-                    moved = moved + branch.weighted(at, what.weights)
-                out[:, width + k] += sign * moved
+        # Each branch is evaluated once.
+        known = {id(self.branch): seen}
+        for k, parts in enumerate(self.quantities):
+            for factor, branch, weights, measure in parts:
+                if id(branch) not in known:
+                    known[id(branch)] = branch.seen(rows)
+                at = known[id(branch)]
+                moved = measure.direct(at)
+                if weights is not None and branch is not self.branch:
+                    moved = moved + branch.weighted(at, weights)
+                out[:, width + k] += factor * moved
         return Terms(factors, rows.sx, out)
 
     def completed(self, sums: Floats, more: int = 0) -> Floats:
@@ -102,9 +106,9 @@ class Pass(DeviceConstants):
         width = self.branch.width
         full = np.eye(width + len(self.quantities) + more)
         for j, parts in enumerate(self.quantities):
-            for sign, branch, what in parts:
-                if branch is self.branch and what.weights is not None:
-                    full[: len(what.weights), width + j] += sign * what.weights
+            for factor, branch, weights, _ in parts:
+                if branch is self.branch and weights is not None:
+                    full[: len(weights), width + j] += factor * weights
         if not self.branch.apart:
             return full
         (m, k), B = self.branch.theta.shape, self.branch.basis[0]
@@ -114,14 +118,6 @@ class Pass(DeviceConstants):
         of_columns = np.concatenate([-B @ full[beta], full[beta]], axis=1)
         others = np.delete(full, beta.ravel(), axis=0)
         return np.vstack([of_columns.reshape(-1, full.shape[1]), others])
-
-    def _by_branch(self) -> list[tuple[Branch, list[tuple[int, float, Functional]]]]:
-        """Sort what quantities are made of by branch, so that each is evaluated once."""
-        by_branch: dict[int, tuple[Branch, list[tuple[int, float, Functional]]]] = {}
-        for k, parts in enumerate(self.quantities):
-            for sign, branch, what in parts:
-                by_branch.setdefault(id(branch), (branch, []))[1].append((k, sign, what))
-        return list(by_branch.values())
 
 
 @dataclass(frozen=True)

@@ -130,42 +130,6 @@ def _chi_squares(positions: Floats, degrees: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """Columns to read off rows: C and S, then scores of all models, then the offset alone."""
-
-    center: Floats  # subtracted from the columns [S, X], of shape (q+p,)
-    intercept: Floats  # constants of the columns to read
-    raw: Floats  # their coefficients
-    # Columns of C and S, and linear predictors of each model.
-    q: int
-    m: int
-    # The means of rows, if scores are these; scores otherwise are linear predictors.
-    means: Any = None
-
-    def __call__(self, y: Floats, eta: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return s of shape (n, q), scores of shape (n, models, K), and weights of rows."""
-        offset = eta[:, -1:]
-        s, parts = eta[:, : self.q] - offset, eta[:, self.q : -1]
-        if self.means is None:
-            return s, (parts - offset).reshape(len(eta), -1, self.m), weight
-        each = [
-            self.means(y, parts[:, k : k + self.m], 0, offset[:, 0])
-            for k in range(0, parts.shape[1], self.m)
-        ]
-        if each[0].counted is not None:  # rates count by their exposure
-            weight = weight * each[0].counted[:, 0]
-        return s, np.stack([one.values for one in each], axis=1), weight
-
-    def sum(self, engine: Engine, function: Any) -> Floats:
-        """Sum a function of s, scores and weights over rows."""
-
-        def of_rows(y: Floats, eta: Floats, weight: Floats) -> Floats:
-            return np.asarray(function(*self(y, eta, weight)))
-
-        return engine.sum_over_rows(of_rows, self.center, self.intercept, self.raw)
-
-
-@dataclass(frozen=True)
 class _Regressions:
     """Regressions of scores on S, with which their influences are summed."""
 
@@ -259,9 +223,36 @@ def explained_scores(
     constants = [place[1] if means is not None else 0.0 * place[1] for place in places]
     intercept = np.concatenate([np.zeros(c + q), *constants, [0.0]])
     raw = np.vstack([read, *(place[2] for place in places), np.zeros((1, width))])
-    reading = _Reading(basis.center, intercept, raw, c + q, len(places[0][1]), means)
-    regressions = _regressions(reading.sum(engine, _products), c, q, len(fits))
-    return regressions.scores(reading.sum(engine, regressions.sums))
+    sizes = c + q, len(places[0][1])
+
+    def summed(function: Any) -> Floats:
+        """Sum a function of s, scores and weights over rows."""
+
+        def of_rows(y: Floats, eta: Floats, weight: Floats) -> Floats:
+            return np.asarray(function(*_read(y, eta, weight, sizes, means)))
+
+        return engine.sum_over_rows(of_rows, basis.center, intercept, raw)
+
+    regressions = _regressions(summed(_products), c, q, len(fits))
+    return regressions.scores(summed(regressions.sums))
+
+
+def _read(
+    y: Floats, eta: Floats, weight: Floats, sizes: tuple[int, int], means: Any
+) -> tuple[Floats, Floats, Floats]:
+    """Return C and S of shape (n, c+q), scores of shape (n, models, K), and weights of rows."""
+    # `eta` has C and S, then linear predictors of all models, then the offset alone; sizes are
+    # those of the first two. Scores are the `means` of rows, or else linear predictors.
+    width, m = sizes
+    offset = eta[:, -1:]
+    s, parts = eta[:, :width] - offset, eta[:, width:-1]
+    if means is None:
+        return s, (parts - offset).reshape(len(eta), -1, m), weight
+    starts = range(0, parts.shape[1], m)
+    each = [means(y, parts[:, k : k + m], 0, offset[:, 0]) for k in starts]
+    if each[0].counted is not None:  # rates count by their exposure
+        weight = weight * each[0].counted[:, 0]
+    return s, np.stack([one.values for one in each], axis=1), weight
 
 
 def _products(s: Floats, scores: Floats, weight: Floats) -> Floats:

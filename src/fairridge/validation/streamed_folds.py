@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from fairridge._typing import Floats
 from fairridge.arguments import check_count
 from fairridge.data import Design
-from fairridge.engines import Engine, Moments, PrecomputedMoments, PrecomputedRoot
+from fairridge.engines import Engine, Moments, PrecomputedMoments
 from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._training import refuse_more_data, unread_response
 from fairridge.fairness import Definition
@@ -170,7 +170,7 @@ class StreamedData:
             known = PrecomputedMoments(rest, names, q, no_rows)
             return _moment_scores(model, known, bounds, part)
         except RowsNeededError:
-            known = PrecomputedRoot(rest, names, q, self._folds.rest_root(*at), no_rows)
+            known = PrecomputedMoments(rest, names, q, no_rows, self._folds.rest_root(*at))
             root = self._folds.root(*at)
             return _moment_scores(model, known, bounds, part, root)
 
