@@ -121,11 +121,7 @@ def _others(mapped: Sequence[int], width: int) -> list[int]:
 def _features(transformer: Any, columns: Floats, mapped: Sequence[int], argument: str) -> Floats:
     """Return the features of the columns that are mapped, then the others."""
     others = columns[:, _others(mapped, columns.shape[1])]
-    return np.hstack([_of_numbers(transformer, columns[:, list(mapped)], argument), others])
-
-
-def _of_numbers(transformer: Any, columns: Floats, argument: str) -> Floats:
-    out = transformer.transform(columns)
+    out = transformer.transform(columns[:, list(mapped)])
     out = out.toarray() if hasattr(out, "toarray") else np.asarray(out)
     if out.shape[:1] != columns.shape[:1]:
         raise ValueError(
@@ -140,7 +136,7 @@ def _of_numbers(transformer: Any, columns: Floats, argument: str) -> Floats:
             f"{argument}={transformer!r} returns NaN or infinity; scale the columns first, or use "
             "another map."
         )
-    return features
+    return np.hstack([features, others])
 
 
 def _names(transformer: Any, columns: tuple[str, ...], width: int) -> tuple[str, ...]:

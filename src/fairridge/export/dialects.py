@@ -66,9 +66,6 @@ class Dialect:
             raise ValueError(
                 f"the level {value!r} is a {kind}, which SQL cannot compare; use strings."
             )
-        return self._text(value)
-
-    def _text(self, value: str) -> str:
         if "\0" in value:
             raise ValueError(f"the level {value!r} has a NUL character, which SQL cannot hold.")
         if self.escapes:

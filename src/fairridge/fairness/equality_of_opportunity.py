@@ -11,7 +11,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness.base import VarianceShare, Whole
 from fairridge.fairness.scatter_shares import sequential_share
-from fairridge.models import FairBasis, Fit, PredictedModels
+from fairridge.models import Fit, PredictedModels
 from fairridge.solvers.spectrum import RANK_TOLERANCE
 
 
@@ -76,8 +76,27 @@ class EqualityOfOpportunity(VarianceShare):
         return sequential_share(scatter, q, m)
 
     def other_variance(self, fit: Fit | PredictedModels) -> Any:
-        """COV(Uβ, y⊥)² / VAR(y⊥)."""
-        return response_variance(fit.basis, fit.beta)
+        """COV(Uβ, y⊥)² / VAR(y⊥), with y⊥ = y − Sα_OLS."""
+        # With several linear predictors or targets, the trace of that matrix; of several models, of
+        # shape (L, K, p), one number each.
+        basis = fit.basis
+        size = np.sqrt(np.diag(basis.target_scatter))
+        unit = np.where(size > 0.0, size, 1.0)
+        rounding = np.sqrt(basis.weight) * basis.target_rounding / unit
+        fitted = basis.predictors.rotate(np.atleast_2d(fit.beta))
+        cross = fitted @ (basis.on_predictors / unit)
+        # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
+        size = np.linalg.norm(fitted, axis=-1, keepdims=True)
+        cross = np.where(np.abs(cross) > rounding * size, cross, 0.0)
+        total = basis.on_predictors.T @ basis.on_predictors + basis.residual
+        values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
+        # S may explain all of y, and columns of classes sum to one: what remains is rounding.
+        # One target is a length, which has the digits of the rows; an eigenvalue of several has
+        # half as many.
+        one = len(unit) == 1
+        varies = values > (rounding**2 if one else RANK_TOLERANCE)
+        explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
+        return explained.sum(axis=(-2, -1)) / basis.weight
 
     def components(self, fit: Fit) -> dict[str, float]:
         """Return the shares of VAR(ŷ) that S explains, and that y explains after S."""
@@ -89,26 +108,3 @@ class EqualityOfOpportunity(VarianceShare):
             "r_squared_sensitive": sensitive / total,
             "r_squared_response": self.other_variance(fit) / total,
         }
-
-
-def response_variance(basis: FairBasis, beta: Floats) -> Any:
-    """Variance of Uβ that y⊥ = y − Sα_OLS explains: COV(Uβ, y⊥)² / VAR(y⊥)."""
-    # With several linear predictors or targets, the trace of that matrix; of several models, of
-    # shape (L, K, p), one number each.
-    size = np.sqrt(np.diag(basis.target_scatter))
-    unit = np.where(size > 0.0, size, 1.0)
-    rounding = np.sqrt(basis.weight) * basis.target_rounding / unit
-    fitted = basis.predictors.rotate(np.atleast_2d(beta))
-    cross = fitted @ (basis.on_predictors / unit)
-    # Uβ may be orthogonal to y⊥, and then what is left is rounding as well.
-    size = np.linalg.norm(fitted, axis=-1, keepdims=True)
-    cross = np.where(np.abs(cross) > rounding * size, cross, 0.0)
-    total = basis.on_predictors.T @ basis.on_predictors + basis.residual
-    values, vectors = np.linalg.eigh(total / np.outer(unit, unit))
-    # S may explain all of y, and columns of classes sum to one: what remains is rounding.
-    # One target is a length, which has the digits of the rows; an eigenvalue of several has
-    # half as many.
-    one = len(unit) == 1
-    varies = values > (rounding**2 if one else RANK_TOLERANCE)
-    explained = (cross @ vectors[:, varies]) ** 2 / values[varies]
-    return explained.sum(axis=(-2, -1)) / basis.weight

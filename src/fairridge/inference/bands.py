@@ -146,7 +146,15 @@ def bands_of(
     """Return bands for the models of a path."""
     first = analyses[0]
     factor, df = first.finite_sample(scheme)
-    joint = factor * _covariances(analyses, scheme) / first.basis.weight**2
+    parts = []
+    for analysis in analyses:
+        what = Pass(analysis.branch)
+        onto = what.completion() @ analysis.maps(what.branch)[1]
+        parts.append((what, onto, analysis.weighing(scheme)))
+    first.require_rows()
+    over_rows = partial(_joint, first.family, tuple(parts))
+    sums: Floats = first.fit.engine.sum_over_columns(over_rows, first.basis.center)
+    joint = factor * sums / first.basis.weight**2
     errors = np.sqrt(np.maximum(np.einsum("kmm->mk", joint), 0.0))
     # Wider by as much as intervals at one bound are.
     student = quantile(confidence, df) / quantile(confidence, None)
@@ -155,19 +163,6 @@ def bands_of(
     estimate = np.array([analysis.fair_values() for analysis in analyses])
     bounds = np.array([analysis.solution.unfairness for analysis in analyses])
     return PathBands(names, bounds, estimate, largest, critical, confidence, backend)
-
-
-def _covariances(analyses: Sequence[Analysis], scheme: Scheme) -> Floats:
-    """Return sums over rows, of shape (k, m, m)."""
-    first, parts = analyses[0], []
-    for analysis in analyses:
-        what = Pass(analysis.branch)
-        onto = what.completion() @ analysis.maps(what.branch)[1]
-        parts.append((what, onto, analysis.weighing(scheme)))
-    first.require_rows()
-    joint = partial(_joint, first.family, tuple(parts))
-    sums: Floats = first.fit.engine.sum_over_columns(joint, first.basis.center)
-    return sums
 
 
 def _critical(covariance: Floats, confidence: float) -> float:

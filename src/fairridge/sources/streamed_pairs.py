@@ -82,11 +82,12 @@ def streamed_form(
         )
         group = partial(_grouped, transform=transform, columns=columns, cuts=cuts)
         groups: _GroupSums = sum_over(group, encode)
-        if groups.error > 1e-12:
+        error = groups.error
+        if error > 1e-12:
             warn_user(
                 "individual fairness of rows that are not in memory is computed from "
                 f"{len(cuts) + 1:,} groups of responses: differences of treatment are off by a "
-                f"share of {groups.error:.1e} at most.",
+                f"share of {error:.1e} at most.",
                 DataWarning,
             )
         return groups.form

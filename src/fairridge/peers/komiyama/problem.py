@@ -89,29 +89,12 @@ class Place(NamedTuple):
     is_determined: bool = True  # whether no other model is as good
 
 
-def place_of(a: float, predictors: Block, penalty: float, r: float, nothing: float) -> Place:
-    """Minimize under the bound r."""
-    # `a` is ‖Sα‖ at least squares, `predictors` is U, `penalty` λ₂, and `nothing` a length that is
-    # rounding.
-    values = predictors.spectrum.eigenvalues
-    free = values / (values + penalty) * predictors.projection
-    b = float(np.linalg.norm(free))
-    x, y = np.sqrt(r), np.sqrt(1.0 - r)
-    if y * a <= x * b:
-        return Place(1.0, free, 0.0)
-    if r <= TINY or not values.size:
-        return Place(0.0, free, np.inf)
-    if penalty > 0.0 or b <= nothing:
-        return _penalized_place(a, predictors, penalty, r, nothing)
-    t = x * a + y * b
-    multiplier = (y * a - x * b) / (r * y * a + (1.0 - r) * x * b)
-    return Place(float(x * t / a), y * t / b * free, float(multiplier))
-
-
 def _penalized_place(
     a: float, predictors: Block, penalty: float, r: float, nothing: float
 ) -> Place:
     """Find μ below the pole, at which a direction of β becomes undetermined."""
+    # `a` is ‖Sα‖ at least squares, `predictors` is U, `penalty` λ₂, and `nothing` a length that is
+    # rounding.
     # With δ = μ_max − μ, the denominators lᵢ(1 − μr) + λ₂ of β are λ₂(1 − lᵢ/l₁) + δrlᵢ, l₁ the
     # largest eigenvalue.
     values, c = predictors.spectrum.eigenvalues, predictors.projection
@@ -164,7 +147,20 @@ class KomiyamaProblem(LeastSquares):
         a = float(np.linalg.norm(self.sensitive.projection))
         # So small a projection of y has no direction that means anything.
         nothing = RANK_TOLERANCE * float(np.sqrt(self.null_deviance))
-        return place_of(a, self.predictors, self.predictor_penalty, r, nothing)
+        predictors, penalty = self.predictors, self.predictor_penalty
+        values = predictors.spectrum.eigenvalues
+        free = values / (values + penalty) * predictors.projection
+        b = float(np.linalg.norm(free))
+        x, y = np.sqrt(r), np.sqrt(1.0 - r)
+        if y * a <= x * b:
+            return Place(1.0, free, 0.0)
+        if r <= TINY or not values.size:
+            return Place(0.0, free, np.inf)
+        if penalty > 0.0 or b <= nothing:
+            return _penalized_place(a, predictors, penalty, r, nothing)
+        t = x * a + y * b
+        multiplier = (y * a - x * b) / (r * y * a + (1.0 - r) * x * b)
+        return Place(float(x * t / a), y * t / b * free, float(multiplier))
 
     def unconstrained(self) -> Fit:
         """Return the model without a bound."""
