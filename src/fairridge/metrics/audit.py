@@ -16,7 +16,7 @@ from fairridge._warnings import warn_user
 from fairridge.arguments import check_flag, is_number
 from fairridge.data import Table, as_table, name_of, warn_of_order, weights
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.batches import Batches, InMemory, Streamed, Sums
+from fairridge.metrics.batches import Batches, InMemory, Streamed
 from fairridge.metrics.comparison import Asked, AuditedColumns, ComparedRows, compare
 from fairridge.metrics.groups import Attribute, attribute_values, attributes_of, written_out
 from fairridge.metrics.learned_share import learned_share
@@ -30,7 +30,7 @@ from fairridge.metrics.outcomes import (
     read_predictions,
 )
 from fairridge.sources import RowSource
-from fairridge.sources.batch import Batch
+from fairridge.sources.batch import Batch, Sums
 from fairridge.sources.encoder import kept_rows
 from fairridge.sources.roles import Roles
 

@@ -17,19 +17,6 @@ PIECE_NUMBERS, FEWEST_PIECE_ROWS = 1 << 21, 1024
 
 
 @dataclass(frozen=True)
-class Sums:
-    """Sums by name; those of other rows add. None is the sum of no rows."""
-
-    parts: dict[Any, Any]
-
-    def __add__(self, other: Sums) -> Sums:
-        return Sums({name: add(part, other.parts[name]) for name, part in self.parts.items()})
-
-    def __getitem__(self, name: Any) -> Any:
-        return self.parts[name]
-
-
-@dataclass(frozen=True)
 class Alike:
     """What all batches have alike, or of which any will do: the first is kept."""
 

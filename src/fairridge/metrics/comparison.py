@@ -21,7 +21,7 @@ from fairridge.data import Table
 from fairridge.engines import Moments
 from fairridge.metrics.attribution import MAX_SPLIT_ATTRIBUTES, Attribution, lmg
 from fairridge.metrics.audit_tables import Audit
-from fairridge.metrics.batches import Batches, InMemory, Sums
+from fairridge.metrics.batches import Batches, InMemory
 from fairridge.metrics.brier import PredictedSurvival
 from fairridge.metrics.contrasts import (
     Limits,
@@ -69,6 +69,7 @@ from fairridge.metrics.sorted_scores import (
     SortedScores,
     ranking,
 )
+from fairridge.sources.batch import Sums
 
 CALIBRATION_BINS = 10
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._typing import Booleans, Floats
-from fairridge.metrics.batches import Sums
 from fairridge.metrics.group_measures import CalibrationBin, GroupMeasures
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.outcomes import Outcomes
 from fairridge.metrics.sorted_scores import extremes
+from fairridge.sources.batch import Sums
 
 
 @dataclass(frozen=True)

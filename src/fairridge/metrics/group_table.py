@@ -20,7 +20,6 @@ from fairridge._typing import Booleans, Floats, Integers
 from fairridge.data import Encoding, Indicators
 from fairridge.engines import Engine, MemoryEngine, columns_in_threads, in_memory
 from fairridge.families.sums import PredictedMeans
-from fairridge.metrics.batches import Sums
 from fairridge.metrics.groups import Bands, Grouping, ValueWeights, encoded_groupings
 from fairridge.metrics.intervals import (
     Estimate,
@@ -29,6 +28,7 @@ from fairridge.metrics.intervals import (
     total_estimates,
 )
 from fairridge.models import Fit
+from fairridge.sources.batch import Sums
 
 # Rows below which a group says too little to be compared with others.
 SMALL_GROUP_ROWS = 30

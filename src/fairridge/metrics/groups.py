@@ -30,8 +30,7 @@ from fairridge.data.columns import MISSING, CategoricalColumn, encode_columns
 from fairridge.data.design import MAX_LEVELS, sensitive_positions
 from fairridge.data.table import Column
 from fairridge.engines import columns_in_threads
-from fairridge.metrics.batches import Sums
-from fairridge.sources.batch import add
+from fairridge.sources.batch import Sums, add
 
 # Groups of a numeric attribute.
 BINS = 4

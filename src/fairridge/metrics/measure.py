@@ -19,7 +19,7 @@ from fairridge.fairness.means import MeanShare
 from fairridge.fairness.scatter_shares import explained_by_sensitive, sequential_share
 from fairridge.families import Binomial, Cox, Family, Gaussian
 from fairridge.families.distances import Distance
-from fairridge.metrics.batches import Alike, Batches, InMemory, Sums
+from fairridge.metrics.batches import Alike, Batches, InMemory
 from fairridge.metrics.dependence_shares import scatter_of, without_rounding
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate
@@ -33,6 +33,7 @@ from fairridge.metrics.share_interval import (
     moments_of_columns,
 )
 from fairridge.metrics.sorted_scores import SortedScores
+from fairridge.sources.batch import Sums
 
 
 @dataclass(frozen=True)

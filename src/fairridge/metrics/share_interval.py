@@ -25,13 +25,13 @@ from fairridge._typing import Floats
 from fairridge.engines import Moments
 from fairridge.inference.certificate import odds_behind
 from fairridge.inference.scores import maps_given
-from fairridge.metrics.batches import Alike, Sums, piece_rows
+from fairridge.metrics.batches import Alike, piece_rows
 from fairridge.metrics.dependence_shares import NEGLIGIBLE_DEVIATION
 from fairridge.metrics.group_table import GroupTable
 from fairridge.metrics.groups import Grouping
 from fairridge.metrics.intervals import UNDEFINED, Estimate, mean_estimates
 from fairridge.solvers.spectrum import whitening
-from fairridge.sources.batch import add
+from fairridge.sources.batch import Sums, add
 
 # Share of a variance that S leaves which is rounding.
 NOTHING_LEFT = 1e-12

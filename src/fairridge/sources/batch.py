@@ -52,6 +52,19 @@ def merged(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
     return {key: add(a.get(key), b.get(key)) for key in {**a, **b}}
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Sums by name; those of other rows add, and new names come after those that are known."""
+
+    parts: dict[Any, Any]
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(merged(self.parts, other.parts))
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.parts[name]
+
+
 def prefetched(items: Iterable[Item]) -> Iterator[Item]:
     """Make the next item in a thread of its own while this one is used."""
     iterator = iter(items)

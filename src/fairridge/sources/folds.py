@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from fairridge._typing import Floats, Integers
 from fairridge.engines import MemoryEngine, Moments, Triangle, triangular_factor
-from fairridge.sources.batch import merged, row_keys
+from fairridge.sources.batch import Sums, row_keys
 from fairridge.sources.encoder import BatchEncoder, EncodedBatch, on_rows
 from fairridge.sources.source import RowSource
 
@@ -28,27 +27,15 @@ def fold_numbers(seed: int, n_folds: int, part: int, positions: Integers) -> Int
     return (row_keys(seed, part, positions) % np.uint64(n_folds)).astype(np.intp)
 
 
-@dataclass(frozen=True)
-class _PerFold:
-    """One sum for every repeat and fold in which a row has been met."""
-
-    sums: dict[tuple[int, int], Any]
-
-    def __add__(self, other: _PerFold) -> _PerFold:
-        return _PerFold(merged(self.sums, other.sums))
-
-
-def _per_fold(
-    placed: EncodedBatch, seeds: Sequence[int], n_folds: int, function: Summed
-) -> _PerFold:
-    """Sum up some rows by repeat and fold."""
+def _per_fold(placed: EncodedBatch, seeds: Sequence[int], n_folds: int, function: Summed) -> Sums:
+    """Sum up some rows by repeat and fold, as far as a row has been met."""
     sums = {}
     for repeat, seed in enumerate(seeds):
         numbers = fold_numbers(seed, n_folds, placed.part, placed.positions)
         for fold in np.unique(numbers).tolist():
             engine = MemoryEngine(placed.rows.take(np.flatnonzero(numbers == fold)))
             sums[repeat, fold] = function(engine, repeat, fold)
-    return _PerFold(sums)
+    return Sums(sums)
 
 
 def _moments(engine: MemoryEngine, repeat: int, fold: int) -> Moments:
@@ -75,14 +62,13 @@ class StreamedFolds:
     def _sums(self, function: Summed) -> tuple[tuple[Any, ...], ...]:
         sums = partial(_per_fold, seeds=self._seeds, n_folds=self._n_folds, function=function)
         task = partial(on_rows, self._encode, sums)
-        total: _PerFold | None = self._source.map_batches(task, self._encode.columns)
+        total: Sums | None = self._source.map_batches(task, self._encode.columns)
         n_repeats, n_folds = len(self._seeds), self._n_folds
-        if total is None or len(total.sums) < n_repeats * n_folds:
+        if total is None or len(total.parts) < n_repeats * n_folds:
             raise ValueError(
                 f"cv={n_folds} leaves a fold without rows: use fewer folds, or rows in memory."
             )
-        found = total.sums
-        return tuple(tuple(found[r, fold] for fold in range(n_folds)) for r in range(n_repeats))
+        return tuple(tuple(total[r, fold] for fold in range(n_folds)) for r in range(n_repeats))
 
     @cached_property
     def moments(self) -> tuple[tuple[Moments, ...], ...]:

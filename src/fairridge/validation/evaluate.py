@@ -13,11 +13,12 @@ from fairridge._typing import Floats
 from fairridge.estimators._means import explained_deviance
 from fairridge.families import Family
 from fairridge.families.base import ClassFamily
-from fairridge.metrics.batches import Batches, Sums
+from fairridge.metrics.batches import Batches
 from fairridge.metrics.brier import integrated_brier_score
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import moments_of_columns
 from fairridge.metrics.sorted_scores import area_under_curve, concordance_index
+from fairridge.sources.batch import Sums
 
 NAN = float("nan")
 # Measures of accuracy, the most informative one first, by what the family reads: key, name, and

@@ -51,15 +51,6 @@ class Line:
     kind: str = ""  # what all lines of the style are, for the legend
 
 
-@dataclass(frozen=True)
-class Whisker:
-    """An interval at the chosen bound."""
-
-    low: float
-    high: float
-    label: str
-
-
 def line_style(color: int) -> str:
     """Return the style of a line: eight colors, then the same ones dashed, then dotted."""
     return f"c{color % COLORS}{DASHES[color // COLORS % len(DASHES)]}"
@@ -85,14 +76,14 @@ def chart(
     height: float = 270.0,
     as_percent: bool = False,
     include: Sequence[float] = (),
-    whisker: Whisker | None = None,
+    whisker: tuple[float, float, str] | None = None,
     first_view: str | None = None,
 ) -> Html:
     """Draw lines over the bounds, the first ones on top, with a cursor that the slider moves."""
     # `include` are values that the vertical axis shows in any case, and `first_view` is the view
-    # that is shown at first.
+    # that is shown at first; `whisker` is an interval at the chosen bound, and what it is.
     scale, chosen = PathScale(contents.unfairness, width), contents.chosen
-    ends = [*include] if whisker is None else [*include, whisker.high]
+    ends = [*include] if whisker is None else [*include, whisker[1]]
     drawn = [v for line in lines for v in (line.values, line.low, line.high) if v is not None]
     known = [*ends, *(v for values in drawn for v in values[np.isfinite(values)].tolist())]
     bottom, right, x = height - BOTTOM, scale.width - RIGHT, scale.pixels[chosen]
@@ -106,7 +97,7 @@ def chart(
         [_band(line, scale, y) for line in lines],
         straight("chosen", x, TOP, x, bottom),
         [_line(line, scale, y, chosen, first_view) for line in lines[::-1]],
-        None if whisker is None else _whisker(x - 9.0, y.at(whisker.low), y.at(whisker.high)),
+        None if whisker is None else _whisker(x - 9.0, *map(y.at, whisker[:2])),
         straight("cursor", x, TOP - 6, x, bottom),
     ]
     cursor = {"data_left": f"{LEFT:g}", "data_room": f"{scale.room:g}"}
@@ -114,7 +105,7 @@ def chart(
     for line in lines:
         legend.setdefault(line.style, line.kind or line.label)
     if whisker is not None:
-        legend["whisker"] = whisker.label
+        legend["whisker"] = whisker[2]
     return figure(caption, drawing(caption, scale.width, height, body, **cursor), legend)
 
 

@@ -12,8 +12,9 @@ from fairridge._typing import Floats
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.design import ColumnProfile, NumberSample, level_shares, share_between
 from fairridge.data.rows import Indicators
-from fairridge.metrics.batches import Batches, Sums
+from fairridge.metrics.batches import Batches
 from fairridge.reports.html.contents import Drift
+from fairridge.sources.batch import Sums
 from fairridge.validation.report.rows import Read
 
 # Shares below this count as this: an empty level would be infinitely far away.

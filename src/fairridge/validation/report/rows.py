@@ -11,12 +11,12 @@ import narwhals as nw
 import numpy as np
 
 from fairridge.estimators._responses import Inputs
-from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed, Sums
+from fairridge.metrics.batches import Alike, Batches, InMemory, Streamed
 from fairridge.metrics.comparison import AuditedColumns
 from fairridge.metrics.groups import attribute_values, attributes_of, sensitive_table
 from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.sources import RowSource
-from fairridge.sources.batch import Batch
+from fairridge.sources.batch import Batch, Sums
 from fairridge.sources.encoder import kept_rows
 from fairridge.sources.responses import labels_of, numbers_of
 from fairridge.sources.roles import Roles

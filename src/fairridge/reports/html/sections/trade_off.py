@@ -8,7 +8,7 @@ from fairridge._typing import Floats
 from fairridge.markup import Html, element, section
 from fairridge.reports.html.contents import Curve, ReportContents
 from fairridge.reports.html.sections.measures import amount
-from fairridge.reports.html.svg import Line, Whisker, chart, line_style
+from fairridge.reports.html.svg import Line, chart, line_style
 
 
 def trade_off_section(contents: ReportContents) -> Html:
@@ -50,7 +50,7 @@ def _unfairness(contents: ReportContents) -> Html:
     if refits is not None and refits.count:
         span = f"{amount(contents, refits.low)} to {amount(contents, refits.high)}"
         label = f"95 % of {refits.count} refits to resampled rows: {span}"
-        whisker = Whisker(refits.low, refits.high, label)
+        whisker = refits.low, refits.high, label
     return chart(
         "Unfairness (lower is fairer)",
         contents,
