@@ -360,13 +360,6 @@ class LinearModel(BaseEstimator):
     group_differences_ = cached_property(attrgetter("_kept_groups.differences"))
     total_ratios_ = cached_property(attrgetter("_kept_groups.totals"))
 
-    @property
-    def _raw_coefficients(self) -> Floats:
-        """Coefficients of the encoded columns of S, then X, one row per linear predictor."""
-        # Those of S are zero in models that do not use it to predict.
-        known = self._fitted.reads.to_encoded(np.atleast_2d(self.coef_))
-        return np.pad(known, ((0, 0), (len(self._design.encoded_names) - known.shape[1], 0)))
-
     def _linear_predictor(self, X: Any, sensitive_features: Any, offset: Any) -> Floats:
         """Return η of shape (n,), or (n, K) for several classes."""
         facts, name = self._fitted, type(self).__name__

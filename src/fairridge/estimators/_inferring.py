@@ -126,7 +126,7 @@ def inference_on(
 ) -> Inference:
     """Return standard errors of a fitted model that is set up on its rows."""
     title, facts = type(model).__name__, model._fitted
-    reads, raw = facts.reads, model._raw_coefficients
+    reads, raw = facts.reads, facts.by_column(model.coef_)
     return inference_of(
         problem,
         _restored(model, facts.bound, raw, problem),
@@ -212,7 +212,7 @@ def row_products(
     ('(intercept)', 'sex[m]', 'age')
     """
     check_is_fitted(model)
-    settings = as_fitted(model)
+    settings, facts = as_fitted(model), model._fitted
     check_option("weights", weights, WEIGHTS)
     if not isinstance(moments, RowMoments) or not isinstance(source, RowSource):
         raise TypeError("row_products takes moments of all rows, and a source of one party's rows.")
@@ -228,7 +228,7 @@ def row_products(
     problem = settings._problem_on(engine, training.response)
     return products_of(
         problem,
-        _restored(model, model._fitted.bound, model._raw_coefficients, problem),
+        _restored(model, facts.bound, facts.by_column(model.coef_), problem),
         scheme,
         model=_digest(model, covariance, scheme.frequency),
         n_rows=party.n_rows,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -80,6 +81,12 @@ class Fitted:
     def reads(self) -> Design:
         """The columns that predictions read."""
         return self.design if self.traits.needs_sensitive else self.design.without_sensitive()
+
+    def by_column(self, coef: Floats) -> Floats:
+        """Coefficients of the encoded columns of S, then X, one row per linear predictor."""
+        # Those of S are zero in models that do not use it to predict.
+        known = self.reads.to_encoded(np.atleast_2d(coef))
+        return np.pad(known, ((0, 0), (len(self.design.encoded_names) - known.shape[1], 0)))
 
     def read_response(self, y: Any, inputs: Inputs) -> Response:
         """Read the response of other rows."""

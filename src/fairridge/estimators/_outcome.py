@@ -542,7 +542,7 @@ def describe(model: Any) -> LinearForm:
     return LinearForm(
         type(model).__name__,
         model._design,
-        model._raw_coefficients,
+        model._fitted.by_column(model.coef_),
         np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64)),
         model._training,
         model.family_,

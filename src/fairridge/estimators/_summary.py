@@ -241,13 +241,14 @@ def _modeled_class(model: Any) -> dict[str, str]:
 def _coefficient_rows(model: Any, k: int, suffix: str) -> list[CoefficientRow]:
     design, nan = model._design, float("nan")
     alpha, beta = np.atleast_2d(model.alpha_)[k], np.atleast_2d(model.beta_)[k]
-    raw = model._raw_coefficients[k]
+    facts = model._fitted
+    raw = facts.by_column(model.coef_)[k]
     intercept, raw_intercept = (
         float(np.atleast_1d(value)[k]) for value in (model.fair_intercept_, model.intercept_)
     )
     nothing = [nan] * len(beta)
     inflation = list(getattr(model, "variance_inflation_", nothing))
-    blind = not model._fitted.traits.needs_sensitive
+    blind = not facts.traits.needs_sensitive
     if blind:  # coefficients are those of the columns as given
         alpha, raw, intercept, inflation = [], beta, raw_intercept, nothing
     rows = []

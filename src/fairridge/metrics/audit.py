@@ -176,65 +176,48 @@ def audit(
     check_options(confidence, bins, small, minimum_share)
     check_flag("intersections", intersections)
     check_flag("learned", learned)
-    weighted = {"sample_weight": sample_weight, "exposure": exposure}
-    if isinstance(y_true, RowSource):
-        others = {"linear_predictor": linear_predictor, "top": top, "survival": survival}
-        _refuse(sensitive_features=sensitive_features, **weighted, **others)
-        of_controls = _names(controls)
-        batches, facts = _of_source(y_true, y_pred, of_controls)
-    else:
-        if sensitive_features is None:
-            raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
-        S = as_table(sensitive_features, argument="sensitive_features")
-        warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=S, **weighted)
-        n = S.shape[0]
-        keep, weight = _kept(sample_weight, n)
-        rows = AuditedInput(
-            attributes=_rows_of(S, keep),
-            controls=None if controls is None else _controls(controls, n, keep),
-            eta=None if linear_predictor is None else _eta(linear_predictor, n, keep),
-            weight=weight,
-            **read_predictions(y_true, y_pred, survival, exposure, n, keep),
-        )
-        of_controls = () if rows.controls is None else rows.controls.labels
-        batches, facts = InMemory(rows), {
-            "name": name_of(y_true), "of_times": of_times(y_true, survival),
-            "rates": exposure is not None,
-        }  # fmt: skip
-    facts |= {
-        "threshold": threshold, "top": top, "favorable": favorable, "positive": positive,
-        "kind": kind,
+    beside: dict[str, Any] = {
+        "sensitive_features": sensitive_features, "sample_weight": sample_weight,
+        "exposure": exposure, "linear_predictor": linear_predictor, "survival": survival,
     }  # fmt: skip
+    if isinstance(y_true, RowSource):
+        _refuse(**beside, top=top)
+        batches, names, facts = _of_source(y_true, y_pred, controls)
+    else:
+        batches, names, facts = _of_rows(y_true, y_pred, controls, **beside)
+    decision = partial(
+        decide, **facts, threshold=threshold, top=top, favorable=favorable, positive=positive,
+        kind=kind,
+    )  # fmt: skip
     asked = partial(
         Asked,
         confidence=float(confidence),
         small=int(small),
         minimum_share=float(minimum_share),
         reference=reference or {},
-        controls=of_controls,
+        controls=names,
     )
-    found = _audited(batches, facts, asked, bins, intersections=intersections, learned=learned)
+    found = _audited(batches, decision, asked, bins, intersections=intersections, learned=learned)
     _warn_of_ranking(found)
     return found
 
 
 def _audited(
     batches: Batches,
-    facts: dict[str, Any],
+    decision: Callable[..., OutcomeSettings],
     asked: Callable[..., Asked],
     bins: int,
     *,
     intersections: bool,
     learned: bool,
 ) -> Audit:
-    """Look at all rows, decide by `facts` how they are read, and compare their groups."""
+    """Look at all rows, decide how they are read, and compare their groups."""
     seen = batches.sum(_first_look)
     attributes, controls = (attributes_of(seen[name], bins) for name in ("attributes", "controls"))
     backend = batches.rows.attributes.backend if isinstance(batches, InMemory) else None
     columns = AuditedColumns(attributes, intersections, backend)
     response = None if seen["response"] is None else seen["response"].values
-    predicted = [column.values for column in seen["predicted"].parts.values()]
-    decided = decide(response, predicted, **facts)
+    decided = decision(response, [column.values for column in seen["predicted"].parts.values()])
     if isinstance(batches, Streamed):
         batches = batches.in_pieces(columns.width + sum(len(one.column_names) for one in controls))
     batches = batches.map(partial(_compared, columns, controls, decided))
@@ -275,14 +258,47 @@ def _compared(
     )
 
 
-# ------------------------------------------------------------------------ rows of a source
+# ------------------------------------------------------------------------ rows, read
+
+
+def _of_rows(
+    y_true: Any,
+    y_pred: Any,
+    controls: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any,
+    exposure: Any,
+    linear_predictor: Any,
+    survival: Any,
+) -> tuple[Batches, tuple[str, ...], dict[str, Any]]:
+    """Read rows in memory; with names of controls, and what else says how rows are read."""
+    if sensitive_features is None:
+        raise TypeError("audit() needs sensitive_features=…, the attributes to compare by.")
+    S = as_table(sensitive_features, argument="sensitive_features")
+    weighted = {"sample_weight": sample_weight, "exposure": exposure}
+    warn_of_order(y_true=y_true, y_pred=y_pred, sensitive_features=S, **weighted)
+    n = S.shape[0]
+    keep, weight = _kept(sample_weight, n)
+    rows = AuditedInput(
+        attributes=_rows_of(S, keep),
+        controls=None if controls is None else _controls(controls, n, keep),
+        eta=None if linear_predictor is None else _eta(linear_predictor, n, keep),
+        weight=weight,
+        **read_predictions(y_true, y_pred, survival, exposure, n, keep),
+    )
+    names = () if rows.controls is None else rows.controls.labels
+    return InMemory(rows), names, {
+        "name": name_of(y_true), "of_times": of_times(y_true, survival),
+        "rates": exposure is not None,
+    }  # fmt: skip
 
 
 def _of_source(
-    source: RowSource, predictions: Any, controls: tuple[str, ...]
-) -> tuple[Batches, dict[str, Any]]:
-    """Read batches of a source and what was predicted for them."""
-    roles = source.roles
+    source: RowSource, predictions: Any, given: Any
+) -> tuple[Batches, tuple[str, ...], dict[str, Any]]:
+    """Read batches of a source and what was predicted for them, as `_of_rows` does."""
+    roles, controls = source.roles, _names(given)
     if not roles.sensitive:
         raise ValueError("name the sensitive column(s): sensitive=… in fairridge.sources.")
     for name in controls:
@@ -295,7 +311,7 @@ def _of_source(
         "name": "".join(roles.response), "of_times": len(roles.response) > 1,
         "rates": roles.exposure is not None,
     }  # fmt: skip
-    return Streamed(source.beside(predictions), tuple(names), read), facts
+    return Streamed(source.beside(predictions), tuple(names), read), controls, facts
 
 
 def _read_batch(

@@ -250,17 +250,20 @@ class Audit(Tabular, Between):
     def _facts(self) -> list[tuple[str, str]]:
         style = ".1%" if isinstance(self.top, float) else ","
         selected = "" if self.top is None else f"the top {self.top:{style}}"
-        strongest = "" if self.strongest is None else f", {self.strongest.column}"
-        correlation = f"{number(self.max_correlation, 3)}{strongest}"
-        means = Estimate(*self.group_means)
-        given = self.partial_r_squared or UNDEFINED
-        smd = Estimate(self.standardized_mean_difference)
-        ratio, difference = self.mean_ratio, UNDEFINED
-        if self.kind == "regression" and ratio.value != ratio.value:
-            difference = self.mean_difference
         facts = [
             ("favorable outcome", self.favorable.with_reason),
             ("selected", selected),
+            *self._explained(),
+            *self._between_groups(),
+        ]
+        return [(label, text) for label, text in facts if text]
+
+    def _explained(self) -> list[tuple[str, str]]:
+        """Say what S explains."""
+        given = self.partial_r_squared or UNDEFINED
+        about = f"{self.positive}, its probability and decisions for it" if self.by_class else ""
+        learned = "share explained by a flexible learner of S (R², new rows)"
+        return [
             ("share of scores explained by S (R²)", _share(self.eta_share)),
             ("share of predicted means explained by S (R²)", _share(self.means_share)),
             *(
@@ -268,31 +271,28 @@ class Audit(Tabular, Between):
                 for label, share in self.by_class.items()
             ),
             (f"the same given {', '.join(self.controls)} (partial R²)", _share(given)),
-            (
-                "what follows is of class",
-                f"{self.positive}, its probability and decisions for it" if self.by_class else "",
-            ),
-            (
-                "share explained by a flexible learner of S (R², new rows)",
-                _share(self.learned_share),
-            ),
-            (
-                "gap of decisions between groups (demographic parity difference)",
-                _share(self.parity_difference),
-            ),
-            ("largest |correlation| with S", correlation),
+            ("what follows is of class", about),
+            (learned, _share(self.learned_share)),
+        ]
+
+    def _between_groups(self) -> list[tuple[str, str]]:
+        """Say how far groups are apart."""
+        strongest = "" if self.strongest is None else f", {self.strongest.column}"
+        smd = Estimate(self.standardized_mean_difference)
+        ratio, difference = self.mean_ratio, UNDEFINED
+        if self.kind == "regression" and ratio.value != ratio.value:
+            difference = self.mean_difference
+        gap = "gap of decisions between groups (demographic parity difference)"
+        opportunity = "true positive rate difference (equal opportunity)"
+        return [
+            (gap, _share(self.parity_difference)),
+            ("largest |correlation| with S", f"{number(self.max_correlation, 3)}{strongest}"),
             ("largest standardized mean difference of a group", _share(smd)),
-            (
-                "mean predictions of groups",
-                " to ".join(filter(None, numbers((means.value, means.low)))),
-            ),
+            ("mean predictions of groups", " to ".join(filter(None, numbers(self.group_means)))),
             ("largest difference of mean predictions between groups", difference.words()),
             ("lowest ratio of mean predictions between groups", _share(ratio)),
             ("lowest adverse impact ratio (demographic parity ratio)", _share(self.parity_ratio)),
-            (
-                "true positive rate difference (equal opportunity)",
-                _share(self.opportunity_difference),
-            ),
+            (opportunity, _share(self.opportunity_difference)),
             ("equalized odds difference", _share(self.odds_difference)),
             *(
                 (
@@ -302,7 +302,6 @@ class Audit(Tabular, Between):
                 for group in self.flagged
             ),
         ]
-        return [(label, text) for label, text in facts if text]
 
 
 def _share(found: Estimate) -> str:

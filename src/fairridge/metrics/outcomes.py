@@ -200,14 +200,10 @@ def decide(
         wanted = favorable_outcome(favorable, name)
         return OutcomeSettings(kind=known, favorable=wanted, amounts=amounts, place=place, **rule)
     positive, labels = _positive(score, positive, response)
-    if labels and top is not None:
-        raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
-    # Scores whose top is selected need not be probabilities.
-    level = _threshold(score, threshold if top is None else 0.0, labels=labels)
     return OutcomeSettings(
         kind="classification",
         positive=positive,
-        threshold=level if top is None else None,
+        threshold=_threshold(score, threshold, top, labels=labels),
         favorable=favorable_outcome(favorable, name, positive, classes),
         labels=labels,
         top=top,
@@ -346,10 +342,14 @@ def _positive(
     return positive, labels
 
 
-def _threshold(predicted: NDArray[Any], threshold: float | None, *, labels: bool) -> float:
-    """Return what probabilities of the positive class are compared with."""
+def _threshold(
+    predicted: NDArray[Any], threshold: float | None, top: Any, *, labels: bool
+) -> float | None:
+    """Return what probabilities of the positive class are compared with; None if a top decides."""
     numeric = predicted.dtype.kind in "buif"
     if labels:
+        if top is not None:
+            raise ValueError("y_pred holds labels, which have no top; pass scores, or omit top.")
         if threshold is not None and not numeric:
             raise ValueError("y_pred holds labels, so threshold does not apply; omit it.")
         return 0.5
@@ -358,6 +358,8 @@ def _threshold(predicted: NDArray[Any], threshold: float | None, *, labels: bool
             f"y_pred holds {predicted[0]!r}, which is not a class of y_true; pass probabilities "
             "or labels of the same kind as y_true."
         )
+    if top is not None:  # scores whose top is selected need not be probabilities
+        return None
     low, high = float(predicted.min()), float(predicted.max())
     if threshold is None and (low < 0.0 or high > 1.0):
         raise ValueError(

@@ -8,11 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.data import Design, Encoding, MappedEncoding
+from fairridge.data import Encoding, MappedEncoding
 from fairridge.data.columns import CategoricalColumn
 from fairridge.data.design import ColumnProfile
 from fairridge.engines import one_blas_thread, threads_for_passes
 from fairridge.estimators._inferring import inference_on
+from fairridge.estimators._model import Fitted
 from fairridge.estimators._training import Training
 from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
 from fairridge.metrics.intervals import CONFIDENCE
@@ -35,14 +36,15 @@ NO_POPULATION = (
 def coefficients_of(case: Case, labels: tuple[str, ...]) -> dict[str, Any]:
     """Return what the coefficients say, as fields of `ReportContents`."""
     fits, training = [solution.fit for solution in case.solutions], case.training
-    blind = not case.model._traits.needs_sensitive
+    facts = case.fitted._fitted
+    blind = not facts.traits.needs_sensitive
     terms, left_out = coefficient_terms(fits, training, labels, blind=blind)
     return {
         "terms": terms,
         "left_out": left_out,
         "attribution": attributions(fits, training),
         "proxies": proxies_of(fits[-1], training),
-        "scoring": scoring_of(case.fitted),
+        "scoring": scoring_of(case.fitted, facts),
     }
 
 
@@ -128,11 +130,10 @@ def _owners(encoding: Encoding | MappedEncoding) -> tuple[list[int], list[str]]:
     return owners, [column.name for column in encoding.columns]
 
 
-def scoring_of(model: Any) -> Scoring | None:
+def scoring_of(model: Any, facts: Fitted) -> Scoring | None:
     """Score a synthetic row; None if columns are mapped to features, or not known well enough."""
     # The row has medians, and the commonest level of every categorical column.
-    facts = model._fitted
-    design: Design = facts.reads
+    design = facts.reads
     profiles = {profile.name: profile for profile in facts.profiles}
     columns = design.columns
     if design.is_mapped or any(column.name not in profiles for column in columns):

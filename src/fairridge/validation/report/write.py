@@ -143,7 +143,7 @@ def report(
     """
     judged = scored_model(model)
     given = PassedRows(X, y, sensitive_features, sample_weight, offset, exposure)
-    _check_rows(judged, given, new_rows)
+    _check_rows(given, new_rows)
     response = response or ("".join(X.roles.response) if isinstance(X, RowSource) else name_of(y))
     options = ReportSettings(
         title, response, cv, bootstrap, random_state, threshold, top, positive, favorable, bins,
@@ -165,6 +165,7 @@ def _page(
     progress: Callable[[str, int, int], None] | None,
 ) -> AuditReport | NewRowsReport:
     """Gather what there is to show, of the rows of the fit or of others."""
+    model.refuse_offsets(offset=given.offset, exposure=given.exposure)
     if check_flag("new_rows", new_rows) or not model.fair:
         return NewRowsReport(gather_new_rows(model, given, options))
     if not hasattr(model.last, "unfairness_"):
@@ -173,7 +174,7 @@ def _page(
         return AuditReport(gather(model, given, options, progress or bar.stage))
 
 
-def _check_rows(model: ScoredModel, given: PassedRows, new_rows: bool) -> None:
+def _check_rows(given: PassedRows, new_rows: bool) -> None:
     """Raise unless there are responses, and the rows are where the report can read them."""
     if isinstance(given.X, RowSource):
         refuse_more_data(**{name: value for name, value in vars(given).items() if name != "X"})
@@ -184,7 +185,6 @@ def _check_rows(model: ScoredModel, given: PassedRows, new_rows: bool) -> None:
             )
     elif given.y is None:
         raise ValueError("predictions are compared with responses: pass y.")
-    model.refuse_offsets(offset=given.offset, exposure=given.exposure)
 
 
 def _check_settings(model: ScoredModel, options: ReportSettings, kind: str, new_rows: bool) -> None:
