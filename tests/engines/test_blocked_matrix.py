@@ -149,7 +149,7 @@ def test_codes_have_the_products_of_columns_written_out(widths, numbers):
             block.products(vectors),
             block.products(vectors[:, :1], 2),
             *(block.leading(vectors, count) for count in (1, 3, k)),
-            *(block.corner(weight, count) for count in (1, 3, k)),
+            *(block.leading(vectors, count, count) for count in (1, 3, k)),
         ]
         for block in (ours, theirs)
     ]

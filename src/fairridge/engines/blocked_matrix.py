@@ -64,11 +64,8 @@ class MatrixBlock(Protocol):
     def products(self, vectors: Floats, count: int | None = None) -> Floats:
         """vectorsᵀZ, for vectors of shape (n, m); with the first columns of Z only, if asked."""
 
-    def leading(self, weights: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for each of m weights of any sign, its first rows only: (m, count, k)."""
-
-    def corner(self, weight: Floats, count: int) -> Floats:
-        """Σ w zzᵀ for weights of any sign, its first rows and columns only."""
+    def leading(self, weights: Floats, count: int, width: int | None = None) -> Floats:
+        """Σ w zzᵀ for each of m weights of any sign, its first rows and, if asked, columns only."""
 
     def dense(self) -> Floats:
         """Write the rows out."""
@@ -99,17 +96,13 @@ class DenseBlock:
     def products(self, vectors: Floats, count: int | None = None) -> Floats:
         return np.dot(vectors.T, self.values[:, :count])
 
-    def leading(self, weights: Floats, count: int) -> Floats:
+    def leading(self, weights: Floats, count: int, width: int | None = None) -> Floats:
         values, used = self.values, weights.any(axis=1)
         if not used.all():  # some means count in the rows of one class only
             values, weights = values[used], weights[used]
         n, m = weights.shape
         weighted = (weights[:, :, None] * values[:, None, :count]).reshape(n, m * count)
-        return np.dot(weighted.T, values).reshape(m, count, values.shape[1])
-
-    def corner(self, weight: Floats, count: int) -> Floats:
-        first = self.values[:, :count]
-        return np.dot((first * weight[:, None]).T, first)
+        return np.dot(weighted.T, values[:, :width]).reshape(m, count, -1)
 
     def dense(self) -> Floats:
         """Return the rows themselves."""
@@ -195,11 +188,8 @@ class BlockGroup:
     def products(self, vectors: Floats, count: int | None = None) -> Floats:
         return self._sum(lambda part, at: part.products(vectors[at], count))
 
-    def leading(self, weights: Floats, count: int) -> Floats:
-        return self._sum(lambda part, at: part.leading(weights[at], count))
-
-    def corner(self, weight: Floats, count: int) -> Floats:
-        return self._sum(lambda part, at: part.corner(weight[at], count))
+    def leading(self, weights: Floats, count: int, width: int | None = None) -> Floats:
+        return self._sum(lambda part, at: part.leading(weights[at], count, width))
 
     def dense(self) -> Floats:
         return np.concatenate([part.dense() for part, _ in self._parts])

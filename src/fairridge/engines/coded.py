@@ -129,11 +129,8 @@ class CompactBlock(ABC):
     def gram(self, weight: Floats | None) -> Floats:
         """Σ w zzᵀ for weights of any sign."""
 
-    def leading(self, weights: Floats, count: int) -> Floats:
-        return np.stack([self.gram(weight)[:count] for weight in weights.T])
-
-    def corner(self, weight: Floats, count: int) -> Floats:
-        return self.gram(weight)[:count, :count]
+    def leading(self, weights: Floats, count: int, width: int | None = None) -> Floats:
+        return np.stack([self.gram(weight)[:count, :width] for weight in weights.T])
 
 
 class CodedBlock(CompactBlock):

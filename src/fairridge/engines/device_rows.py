@@ -164,16 +164,11 @@ class DeviceBlock:
         small = _products_of_few(self.narrow, beside)
         return Pending.of([upper, corner, mixed, small, *_numbers(upper, deviance)], ordered)
 
-    def leading(self, weights: Any, count: int) -> Floats:
+    def leading(self, weights: Any, count: int, width: int | None = None) -> Floats:
         xp, first = namespace(weights), self._together(count)
         n, m = weights.shape
         weighted = xp.reshape(weights[:, :, None] * first[:, None, :], (n, m * count))
-        return self.products(weighted).reshape(m, count, -1)
-
-    def corner(self, weight: Any, count: int) -> Floats:
-        first = self._together(count)
-        corner: Floats = to_host(first.T @ (first * weight[:, None]))
-        return corner
+        return self.products(weighted, width).reshape(m, count, -1)
 
     def _together(self, count: int) -> Any:
         """Return the first columns of [1, z − shift] as one array."""

@@ -346,8 +346,7 @@ def block_means(
         gram = None
         if mu.counted is not None or known is None:
             alike = 1 if mu.counted is None else K  # means of all rows share one
-            gram = np.stack([Z.corner(each[:, j], head) for j in range(alike)])
-            gram = np.repeat(gram, K // alike, axis=0)
+            gram = np.repeat(Z.leading(each[:, :alike], head, head), K // alike, axis=0)
         deviance = float(family.deviance_terms(y, eta, weight, 0).deviance)
         return MeanSums(deviance, Z.products(weighted, head), *spread, counts, gram)
     weights = each, weighted

@@ -187,14 +187,18 @@ class CoxTerms:
         out[self.sets.order] = values
         return out
 
-    def coupling(self, Z: Floats, before: Floats | float = 0.0) -> Floats:
-        """2 Σ mass·z̄z̄ᵀ, z̄ the mean of Z over each denominator."""
+    def at_risk(self, Z: Floats, before: Floats | float = 0.0) -> Floats:
+        """Return Σ rz over the rows of each denominator."""
         # `before` is Σ rz over rows with longer times, scaled as they came.
         weighted = Z[self.sets.order] * self.r[:, None]
         tied = np.add.reduceat(weighted * self.event[:, None], self.sets.starts, axis=0)
         within = np.add.reduceat(weighted, self.sets.starts, axis=0)
         total = self.scales.cumulated(within, before * self.known)
         groups = self.event_group
-        means = total[groups] - self.fraction[:, None] * tied[groups]
+        return total[groups] - self.fraction[:, None] * tied[groups]
+
+    def coupling(self, Z: Floats, before: Floats | float = 0.0) -> Floats:
+        """2 Σ mass·z̄z̄ᵀ, z̄ the mean of Z over each denominator."""
+        means = self.at_risk(Z, before)
         means *= (np.sqrt(2.0 * self.mass) / self.risk)[:, None]
         return means.T @ means

@@ -28,18 +28,14 @@ def score_rows(terms: CoxTerms, z: Floats) -> Floats:
     sets, groups = terms.sets, terms.event_group
     # One scale for all risk sets: the shift of the last group, the largest.
     scale = np.exp(terms.scales.shift - terms.shift)
-    r, risk = terms.r * scale[sets.group], terms.risk * scale[groups]
+    risk = terms.risk * scale[groups]
     if not (risk > 0.0).all():
         raise ValueError(
             "the hazards of this model differ by more than floating point holds; there are no "
             "standard errors."
         )
-    z, event = z[sets.order], terms.event[:, None]
-    weighted = z * r[:, None]
-    tied = np.add.reduceat(weighted * event, sets.starts, axis=0)
-    total = np.cumsum(np.add.reduceat(weighted, sets.starts, axis=0), axis=0)
-    means = (total[groups] - terms.fraction[:, None] * tied[groups]) / risk[:, None]
-    rate = terms.mass / risk
+    means = terms.at_risk(z) / terms.risk[:, None]
+    z, event, rate = z[sets.order], terms.event[:, None], terms.mass / risk
 
     n_groups = len(sets.starts)
     counts = np.maximum(np.bincount(groups, minlength=n_groups), 1)[:, None]

@@ -12,7 +12,7 @@ c_S is Pα with the row in the place of its mean, and ũ(vᵀPα) + Bᵀ(c_S + P
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -130,6 +130,10 @@ class SensitiveRidge(DeviceConstants):
     penalty: Floats  # P, of shape (q, q)
     seen: str  # what the ridge sees of S̃
     multipliers: Floats | None = None  # π, if α is zero, of shape (m, q)
+
+    def held(self, state: State, multipliers: Floats) -> SensitiveRidge:
+        """Return α = 0 with known multipliers."""
+        return replace(self, multipliers=multipliers.reshape(self.given.alpha.shape))
 
     @property
     def _pull(self) -> Floats:

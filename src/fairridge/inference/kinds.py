@@ -24,15 +24,21 @@ def state_of(problem: PenalizedProblem, fit: Fit, regime: Regime) -> State:
     given = Given.of(plain)
     plain = replace(plain, fixed=_predictor_ridge(plain, given, problem.settings, blind))
     definition: Any = problem.definition.within_space
+    ridge: Any = None
+    totals: Totals | None = None
     if definition.penalizes_means and not is_variance_share(definition, fit.family):
-        explained = Explained.of(plain, given, definition.means(fit))
-        return _of_means(replace(plain, ridge=explained))
-    ridge = _sensitive_ridge(problem, plain, given)
-    if regime != "zero":
-        return replace(plain, ridge=ridge)
-    (pi,) = multipliers_of(plain, [ridge.jacobian])
-    ridge = replace(ridge, multipliers=pi.reshape(given.alpha.shape))
-    return replace(plain, ridge=ridge, held=ridge)
+        ridge, totals = Explained.of(plain, given, definition.means(fit)), Totals.of(plain)
+    else:
+        ridge = _sensitive_ridge(problem, plain, given)
+    at, zero = replace(plain, ridge=ridge), regime == "zero"
+    held = [ridge] if zero else []
+    parts = held if totals is None else [*held, totals]
+    multipliers = multipliers_of(at, [part.jacobian for part in parts]) if parts else []
+    return replace(
+        at,
+        held=ridge.held(at, multipliers[0]) if zero else None,
+        totals=None if totals is None else totals.priced(at, multipliers[-1]),
+    )
 
 
 def _is_radial(problem: PenalizedProblem) -> bool:
@@ -73,16 +79,3 @@ def _predictor_ridge(at: State, given: Given, settings: ModelSettings, blind: bo
         columns = given.to_residuals[:, given.others]
     ridge = PredictorRidge(at.theta, columns, given.others, scale**2, _seen(settings))
     return ((settings.predictor_penalty / at.fit.basis.weight, ridge),)
-
-
-def _of_means(at: State) -> State:
-    """Return a model whose ridge is on what S explains of means, with all that is held at zero."""
-    explained: Any = at.ridge
-    totals, zero = Totals.of(at), at.regime == "zero"
-    held = [explained.jacobian] if zero else []
-    multipliers = multipliers_of(at, [*held, totals.jacobian])
-    return replace(
-        at,
-        held=explained.held(at, multipliers[0]) if zero else None,
-        totals=totals.priced(at, multipliers[-1]),
-    )
