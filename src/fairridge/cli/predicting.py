@@ -155,8 +155,12 @@ def _find_bad_rows(model: Any, table: Any, offsets: dict[str, str]) -> tuple[Any
     import numpy as np
 
     from fairridge.data import as_table
-    from fairridge.data.columns import CategoricalColumn, NumericColumn, for_sensitive
-    from fairridge.data.faults import column_faults
+    from fairridge.data.columns import (
+        CategoricalColumn,
+        NumericColumn,
+        column_faults,
+        for_sensitive,
+    )
 
     reasons = np.full(table.num_rows, "", dtype=object)
     kinds = kinds_of_model(model)

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairridge._arrays import SUM_TOLERANCE
-from fairridge._typing import Floats, Integers
+from fairridge._typing import Booleans, Floats, Integers
 from fairridge.arguments import listed
 from fairridge.data.levels import Levels
 from fairridge.data.rows import Indicators, Piece, Slab, merged_slabs, sparse_pieces
-from fairridge.data.table import Table
+from fairridge.data.table import Column, Table
 
 Unknown = Literal["error", "base", "mean"]
 # The base level of every column: the first, the most frequent, or one by name of the column.
@@ -503,3 +503,26 @@ def _runs(positions: Sequence[int]) -> list[slice]:
         else:
             runs.append(slice(position, position + 1))
     return runs
+
+
+# Rows, and what is wrong with them.
+Fault = tuple[Booleans, str]
+
+
+def column_faults(encoding: ColumnEncoding, column: Column, unknown: Unknown) -> list[Fault]:
+    """Find the rows whose value in a column `predict` refuses."""
+    name = encoding.name
+    if isinstance(encoding, CategoricalColumn) and isinstance(column, Levels):
+        codes = encoding.codes(column)
+        faults: list[Fault] = [(codes == -1, f"{name!r} is missing")]
+        if encoding.unseen(unknown) is not None:
+            return faults
+        for code in np.unique(column.codes[codes == -2]):
+            level = "missing, which it never was" if code < 0 else repr(column.levels[code])
+            faults.append((column.codes == code, f"{name!r} is {level}, not a level at fit"))
+        return faults
+    numbers = np.asarray(column, dtype=np.float64)
+    faults = [(np.isinf(numbers), f"{name!r} is infinite")]
+    if not isinstance(encoding, FilledColumn):
+        faults.append((np.isnan(numbers), f"{name!r} is missing"))
+    return faults

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairridge.datasets.cache import SHA256, find_file, require
-from fairridge.datasets.dataset import Dataset, build_dataset
-from fairridge.datasets.frames import Column, choose_backend
+from fairridge.datasets.dataset import Column, Dataset, build_dataset, choose_backend
 
 FAIRML_NAMES = tuple(SHA256)
 

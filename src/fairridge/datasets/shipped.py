@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairridge.datasets.dataset import Dataset, build_dataset
-from fairridge.datasets.frames import Column
+from fairridge.datasets.dataset import Column, Dataset, build_dataset
 
 _FOLDER = files("fairridge.datasets") / "data"
 

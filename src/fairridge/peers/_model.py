@@ -6,11 +6,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
-from fairridge._typing import Floats
+from fairridge._typing import Floats, Integers
+from fairridge._warnings import warn_user
 from fairridge.arguments import check_number
-from fairridge.engines import Engine
+from fairridge.data import Encoding, Rows
+from fairridge.data.groups import Groups, attribute_values, learn_groups, require_discrete
+from fairridge.engines import Engine, in_memory
 from fairridge.estimators._responses import Classes, NumericResponse, ResponseKind
+from fairridge.estimators._training import Training
+from fairridge.exceptions import DataWarning
 from fairridge.families import Gaussian
 from fairridge.models import FairBasis
 from fairridge.search import Choice, Solution
@@ -57,3 +64,54 @@ def fair_columns(engine: Engine, basis: FairBasis) -> tuple[Floats, Floats]:
     S, X, _, _ = engine.dense_columns()
     S = S - basis.center_sensitive
     return S, X - basis.center_predictors - S @ basis.B
+
+
+def rows_of(engine: Engine, name: str) -> Rows:
+    """Return the rows themselves, which models of groups need."""
+    if not in_memory(engine):
+        raise TypeError(f"{name} needs the rows in memory.")
+    return engine.rows
+
+
+def discrete_values(engine: Engine, name: str) -> Floats:
+    """Return the values of the attributes, one column each; raise if one has more than 20."""
+    rows = rows_of(engine, name)
+    values = attribute_values(rows.sensitive)
+    require_discrete(values, rows.sensitive, rows.names)
+    return values
+
+
+def groups_of(training: Training, name: str) -> tuple[Groups, Integers]:
+    """Return the groups of training rows, and which row is in which."""
+    values, encoding = discrete_values(training.engine, name), training.design.sensitive
+    assert isinstance(encoding, Encoding)
+    groups = learn_groups(values, encoding)
+    if len(groups.labels) == 1:
+        warn_user(
+            f"all rows are in one group ({groups.labels[0]}): there is nothing to make fair.",
+            DataWarning,
+        )
+    return groups, groups.codes(values)
+
+
+def require_predictors(training: Training, name: str) -> None:
+    """Raise if a model that predicts from X alone has no X."""
+    if not training.design.positions_predictors:
+        raise ValueError(
+            f"{name} predicts from X without S, but X has {training.design.n_columns} feature(s) "
+            "and all of them are sensitive."
+        )
+
+
+def plain_logistic() -> LogisticRegression:
+    """Return a model for standardized columns that has next to no penalty."""
+    return LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=1000)
+
+
+def on_original_scale(model: Any, scaler: StandardScaler) -> Any:
+    """Let a linear classifier of standardized columns take the columns themselves."""
+    if not hasattr(model, "coef_"):  # fairlearn puts a constant in place of a fit to one label
+        return model
+    model.coef_ = model.coef_ / scaler.scale_
+    model.intercept_ = model.intercept_ - model.coef_ @ scaler.mean_
+    return model

@@ -26,8 +26,7 @@ from fairridge.estimators._fair_ridge import LinearModel
 from fairridge.estimators._model import FEWER_FEATURES, Traits, fitted, notebook_html
 from fairridge.estimators._outcome import check_features, store_columns
 from fairridge.estimators._training import Training, read_training
-from fairridge.peers._groups import groups_of, require_predictors, rows_of
-from fairridge.peers._model import response_kind
+from fairridge.peers._model import groups_of, require_predictors, response_kind, rows_of
 from fairridge.reports import GroupSummary, PathCurves, plot_path
 
 # Names of columns of a path.

@@ -12,8 +12,7 @@ from fairridge._typing import Floats
 from fairridge.data import Rows
 from fairridge.estimators import _labels
 from fairridge.peers import _predictions
-from fairridge.peers._logistic import on_original_scale, plain_logistic
-from fairridge.peers._model import costly
+from fairridge.peers._model import costly, on_original_scale, plain_logistic
 from fairridge.peers.barycenter._base import Barycenter
 
 

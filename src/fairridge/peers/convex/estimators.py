@@ -19,8 +19,14 @@ from fairridge.estimators._model import Traits
 from fairridge.estimators._responses import Classes, Response
 from fairridge.estimators._training import Training
 from fairridge.exceptions import DataWarning
-from fairridge.peers._groups import discrete_values, require_predictors
-from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
+from fairridge.peers._model import (
+    costly,
+    discrete_values,
+    given_penalty,
+    require_predictors,
+    response_kind,
+    solve_penalized,
+)
 from fairridge.peers.convex.definition import OutcomePairs
 from fairridge.peers.convex.problem import convex_problem
 from fairridge.search import SEPARATION_RIDGE, Solution

@@ -20,8 +20,7 @@ from fairridge.estimators import _labels
 from fairridge.estimators._model import Traits
 from fairridge.exceptions import BoundWarning
 from fairridge.peers import _predictions
-from fairridge.peers._logistic import on_original_scale, plain_logistic
-from fairridge.peers._model import costly
+from fairridge.peers._model import costly, on_original_scale, plain_logistic
 from fairridge.peers._predictions import GroupedRows, PredictionModel
 from fairridge.search import Status
 

@@ -20,8 +20,13 @@ from fairridge.estimators._responses import Response
 from fairridge.estimators._training import Training
 from fairridge.fairness import StatisticalParity
 from fairridge.models.spaces import plain_space
-from fairridge.peers._groups import discrete_values
-from fairridge.peers._model import costly, given_penalty, response_kind, solve_penalized
+from fairridge.peers._model import (
+    costly,
+    discrete_values,
+    given_penalty,
+    response_kind,
+    solve_penalized,
+)
 from fairridge.peers.steinberg.problem import SteinbergProblem
 from fairridge.penalties import Ridge
 from fairridge.search import ModelSettings, Solution

@@ -1,10 +1,10 @@
-"""Figures of a fairness path."""
+"""Figures of a fairness path, of a cross-validation and of a comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -125,3 +125,38 @@ def _accuracy(curves: PathCurves, ax: Axes) -> tuple[str, str]:
     ax.plot(curves.unfairness, curves.accuracy, color=COLORS[0], linewidth=2.2)
     name = {"r_squared": "R²", "d_squared": "D²"}.get(curves.accuracy_name, curves.accuracy_name)
     return f"{name} in training", "The price of fairness"
+
+
+MARKERS = "osD^vP*X<>"
+# Half the length of a 95 % interval, in standard errors.
+HALF = 1.96
+
+
+@dataclass(frozen=True)
+class ModelCurve:
+    """One measure of one model over its bounds, or over what it reached."""
+
+    # Their names.
+    model: str
+    measure: str
+    # Unfairness, increasing; the measure, and its standard error: NaN or 0 if there is none.
+    unfairness: Floats
+    mean: Floats
+    standard_error: Floats
+    unfairness_error: Floats | None = None  # that of unfairness; None of bounds
+
+
+def plot_curves(
+    curves: Sequence[ModelCurve], below: str, label: str, title: str, ax: Any = None
+) -> Any:
+    """Draw one line per model, with 95 % confidence intervals (extra ``plot``)."""
+    ax = new_axes() if ax is None else ax
+    for k, curve in enumerate(curves):
+        across = None if curve.unfairness_error is None else HALF * curve.unfairness_error
+        ax.errorbar(
+            curve.unfairness, curve.mean, yerr=HALF * curve.standard_error, xerr=across,
+            color=COLORS[k % len(COLORS)], marker=MARKERS[k % len(MARKERS)], markersize=5,
+            linewidth=1.7, capsize=3, label=curve.model,
+        )  # fmt: skip
+    ax.legend(frameon=False)
+    return finish(ax, below, label, title)
