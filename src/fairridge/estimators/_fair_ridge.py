@@ -79,7 +79,6 @@ from fairridge.search import (
     Problem,
     Solution,
     may_separate,
-    require_independence,
     set_up,
 )
 from fairridge.search.setup import resolve_definition, resolve_penalty
@@ -570,9 +569,6 @@ class FairRidge(LinearModel):
         if self.separation == "error" and may_separate(engine, response.family, settings):
             refuse_decided(separated_levels(engine, response.family), training.design)
         problem = set_up(engine, response.family, traits.definition, settings)
-        if not (response.family.least_squares or self.blind):
-            held = settings.predictor_penalty > 0.0
-            require_independence(problem.basis, engine.names, penalized=held)
         # Columns of isolated levels are constant, or collinear, without their rows.
         ignored = frozenset() if problem.isolation is None else problem.isolation.columns
         check_columns(problem.basis, training, traits, ignored)

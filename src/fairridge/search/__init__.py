@@ -1,6 +1,6 @@
 """λ(r): the one number that a search finds, for one bound or for many."""
 
-from fairridge.search.contract import Usage, of_parts, require_independence, require_inputs
+from fairridge.search.contract import Usage, of_parts, require_inputs
 from fairridge.search.means import worst_status
 from fairridge.search.penalized_glm import SEPARATION_RIDGE
 from fairridge.search.problem import (
@@ -26,7 +26,6 @@ __all__ = [
     "Usage",
     "may_separate",
     "of_parts",
-    "require_independence",
     "require_inputs",
     "set_up",
     "worst_status",

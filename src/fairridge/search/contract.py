@@ -8,7 +8,7 @@ parts of them, such as folds and resamples, are not refused by themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,14 +19,12 @@ from fairridge._typing import Floats
 from fairridge.data import Slab
 from fairridge.engines import Engine, binary_columns, has_many_sparse, in_memory, is_wide
 from fairridge.families import Family
-from fairridge.models.basis import FairBasis, basis_on, deviation_of
+from fairridge.models.basis import basis_on, deviation_of
 from fairridge.models.spaces.column_statistics import column_statistics
 from fairridge.search.penalized_glm import LITTLE_CURVATURE, SEPARATION_RIDGE
 
 # Ratio of two scales, or of two weights in one column: that of their squares, which a penalty is
-# added to, is then 10¹⁶, and products of both still have digits of the smaller one. And of a
-# column's variance to what other columns leave of it: its curvature, then, is less than that of
-# directions which separate the responses, so that a search cannot tell one from the other.
+# added to, is then 10¹⁶, and products of both still have digits of the smaller one.
 SCALE_RATIO = 1e8
 # Standard deviation over mean: below, fewer than four of the sixteen digits of a response vary.
 VARIATION_COEFFICIENT = 1e-12
@@ -193,27 +191,6 @@ def _require_units(engine: Engine, usage: Callable[[], Usage]) -> None:
         raise ValueError(
             f"columns {_named(engine, large, small)} differ by {_power(ratio)} in scale; change a "
             "unit, or use standardize=True."
-        )
-
-
-def require_independence(basis: FairBasis, names: Sequence[str], *, penalized: bool) -> None:
-    """Raise for columns of which others explain all but a few digits, if rows are iterated over."""
-    if not (_refuses.get() and basis.is_ill_conditioned):
-        return
-    q = len(basis.center_sensitive)
-    left = (basis.sensitive.to_orthonormal**2).sum(axis=1)
-    found = basis.weight * basis.deviations[:q] ** 2 * left
-    of_predictors = None if penalized else basis.variance_inflation
-    if of_predictors is not None:
-        # A column that is a combination of others has no coefficient of its own.
-        found = np.append(found, np.where(np.isinf(of_predictors), 0.0, of_predictors))
-    worst = int(np.argmax(found))
-    if found[worst] > SCALE_RATIO:
-        role, more = ("S", "") if worst < q else ("X", ", set predictor_penalty")
-        raise ValueError(
-            f"other columns explain all but {_power(1.0 / found[worst])} of the variance of "
-            f"{names[worst]!r} of {role}: leave one of them out{more}, or center numbers before "
-            "they are squared."
         )
 
 
