@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from fairridge import FairRidgeRegressor
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Gaussian
 from fairridge.inference import certify, rows_needed
 from fairridge.inference.scores import explained_scores
 from fairridge.penalties import Ridge
+from simulations.guarantees import bent
 
 from .problems import draw, problem_of
 
@@ -69,6 +71,12 @@ def test_a_certificate_that_is_not_granted_says_how_many_rows_would_do():
     assert found.training_bound == 0.0
     assert found.upper > 0.01
     assert 60 < found.rows_needed < 5000
+
+
+def test_models_that_are_the_same_but_for_rounding_are_certified():
+    Z, y = bent(np.random.default_rng([763, 3893222702]), 200)
+    model = FairRidgeRegressor(0.05, sensitive=[0], confidence=0.9).fit(Z, y)
+    assert (model.certificate_.training_bound, model.certificate_.granted) == (0.05, True)
 
 
 @pytest.mark.slow

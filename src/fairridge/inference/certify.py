@@ -111,9 +111,9 @@ def certify_each(problem: PenalizedProblem, bounds: Floats, confidence: float) -
 
 def _limits(models: list[ExplainedScores], confidence: float) -> tuple[Floats, Upper]:
     """Return the values in training of the models, and the upper limit at any value between."""
-    by_share = {model.share: model for model in models if model.odds > 0.0}
-    # If S explains nothing of any model, they are all the same.
-    ordered = [by_share[share] for share in sorted(by_share)] or [models[-1]]
+    # Models that are the same but for rounding count once, and so do all if S explains nothing.
+    by_root = {float(np.sqrt(model.odds)): model for model in models if model.odds > 0.0}
+    ordered = [by_root[root] for root in sorted(by_root)] or [models[-1]]
     # If models can be arbitrarily fair, the limits at r′ = 0 are those of the fairest.
     if ordered[0].share <= 2.0 * LEAST_BOUND and ordered[0].odds > 0.0:
         ordered = [ordered[0].fair(), *ordered]
