@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.metrics.attribute_leakage import ALL
+from fairridge.metrics.attribution import ALL
 
 N, AREAS = 4000, 500
 

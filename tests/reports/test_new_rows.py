@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 import fairridge
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
-from fairridge.validation.report.drift import stability_index
+from fairridge.validation.report.new_rows import stability_index
 from tests.zoo import model_of
 
 

@@ -112,11 +112,11 @@ def _plain(column: Any) -> Any:
 
 def _chosen(wanted: Sequence[str], task: str, training: Data, settings: Settings) -> dict[str, Any]:
     """Return the models by name; settings go to those that have them."""
-    from fairridge.validation.compared_models import KNOWN, REGRESSORS, in_words
+    from fairridge.validation.comparison import KNOWN, in_words
 
     known = dict(KNOWN[task])
     if task == "regression" and training.family != "gaussian":
-        known = {"FRRM": partial(REGRESSORS["FRRM"], family=training.family)}
+        known = {"FRRM": partial(KNOWN["regression"]["FRRM"], family=training.family)}
     for name in wanted:
         if name not in known:
             raise BadInputError(

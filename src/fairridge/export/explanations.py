@@ -18,8 +18,14 @@ from fairridge.data import Levels, as_table, weights
 from fairridge.data.columns import FilledColumn
 from fairridge.engines.blocks import not_finite_message
 from fairridge.export.form import LinearForm, linear_form
-from fairridge.metrics.attribute_leakage import AttributeLeakage, attribute_leakage
-from fairridge.metrics.attribution import Attribution, Proxies, lmg, proxy_terms
+from fairridge.metrics.attribution import (
+    AttributeLeakage,
+    Attribution,
+    Proxies,
+    attribute_leakage,
+    lmg,
+    proxy_terms,
+)
 from fairridge.metrics.measure import attribute_owners
 
 

@@ -1,7 +1,6 @@
 """Measures of accuracy and fairness: the names that users import."""
 
-from fairridge.metrics.attribute_leakage import AttributeLeakage
-from fairridge.metrics.attribution import Attribution, Proxies
+from fairridge.metrics.attribution import AttributeLeakage, Attribution, Proxies
 from fairridge.metrics.audit import audit
 from fairridge.metrics.audit_tables import Audit
 from fairridge.metrics.favorable import Favorable

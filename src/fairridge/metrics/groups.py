@@ -326,7 +326,7 @@ class Bands:
         """Cut numbers, none of which is missing, at their values or at weighted quantiles."""
         values = few_values(column, max(bins, 2))
         if values is not None:
-            return cls.of_values(values)
+            return cls(tuple(_texts(values.tolist()).values()), values[:-1])
         numbers = column.astype(np.float64)
         edges = quantile_edges(numbers, weight, bins)
         ends = [float(numbers.min()), *edges.tolist(), float(numbers.max())]
@@ -335,11 +335,6 @@ class Bands:
             f"{'(' if j else '['}{text[a]}, {text[b]}]" for j, (a, b) in enumerate(pairwise(ends))
         )
         return cls(labels, edges)
-
-    @classmethod
-    def of_values(cls, values: NDArray[Any]) -> Bands:
-        """Let every value be a group."""
-        return cls(tuple(_texts(values.tolist()).values()), values[:-1])
 
     def codes(self, column: NDArray[Any]) -> Integers:
         """Return the group of every number; edges are few, so to compare is faster than to find."""

@@ -16,7 +16,7 @@ from fairridge.metrics.dependence_shares import WORDS
 from fairridge.metrics.favorable import Favorable
 from fairridge.reports import ModelCurve, plot_curves
 from fairridge.tables import Column, Table, Tabular
-from fairridge.validation.decision_rates import RATES
+from fairridge.validation.evaluate import RATES
 
 # Measures of accuracy: words, and whether more of it is better.
 SCORES = {

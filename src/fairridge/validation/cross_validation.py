@@ -27,8 +27,7 @@ from fairridge.reports.sketch import sketch
 from fairridge.search.setup import resolve_regression_family
 from fairridge.sources import RowMoments, RowSource
 from fairridge.tables import Table, Tabular
-from fairridge.validation.decision_rates import Decisions
-from fairridge.validation.evaluate import mean_and_error
+from fairridge.validation.evaluate import Decisions, mean_and_error
 from fairridge.validation.folds import Fold, check_models, make_folds
 from fairridge.validation.one_fold import Scores, WholeModel, any_fold, chosen_fold, row_fold
 from fairridge.validation.scored_model import PassedRows, ScoredModel, scored_model

@@ -32,7 +32,7 @@ from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.models import FairBasis, Fit
 from fairridge.search import Solution, of_parts
 from fairridge.validation import evaluate
-from fairridge.validation.decision_rates import Decisions
+from fairridge.validation.evaluate import Decisions
 from fairridge.validation.folds import Fold
 from fairridge.validation.scored_model import (
     PassedRows,
