@@ -304,8 +304,8 @@ class Encoding:
     def places(self) -> dict[str, tuple[int, ...]]:
         """Positions of the encoded columns that each input column, or intersection, has become."""
         # Those of an intersection tell all of its groups apart.
-        own = self._own_places
-        found = {column.name: places for column, places in zip(self.columns, own, strict=True)}
+        own = self.spans
+        found = {column.name: tuple(span) for column, span in zip(self.columns, own, strict=True)}
         first = sum(map(len, own))
         for columns in self.crossed:
             inside = {k for column in columns for k in own[column]}
@@ -314,11 +314,11 @@ class Encoding:
             found[name] = (*sorted(inside), *added)
         return found
 
-    @property
-    def _own_places(self) -> list[tuple[int, ...]]:
+    @cached_property
+    def spans(self) -> tuple[range, ...]:
         """Positions of the encoded columns of each column."""
         ends = np.cumsum([0, *(column.width for column in self.columns)]).tolist()
-        return [tuple(range(*pair)) for pair in pairwise(ends)]
+        return tuple(range(*pair) for pair in pairwise(ends))
 
     def with_intersections(
         self, crossed: Sequence[tuple[int, ...]], columns: Floats | None = None
@@ -329,7 +329,7 @@ class Encoding:
         # and of all three.
         # Products that are zero in all training rows, `columns`, are left out: nobody is in that
         # group.
-        own = self._own_places
+        own = self.spans
         found: dict[tuple[int, ...], None] = {}
         for one in crossed:
             for size in range(2, len(one) + 1):
@@ -359,7 +359,7 @@ class Encoding:
     def empty(self) -> frozenset[int]:
         """Encoded columns of levels without rows."""
         found: set[int] = set()
-        for column, places in zip(self.columns, self._own_places, strict=True):
+        for column, places in zip(self.columns, self.spans, strict=True):
             if isinstance(column, CategoricalColumn):
                 found |= {places[k - (k > column.base)] for k in column.empty}
         return frozenset(found)

@@ -125,7 +125,6 @@ class Design:
                 "controls are columns of X, and predictor_map makes features of all of them; "
                 "leave one of the two out."
             )
-        ends = np.cumsum([0, *(column.width for column in self.predictors.columns)])
         columns: list[int] = []
         for position in column_positions(controls, self.names, self.n_columns, "controls"):
             if position not in self.positions_predictors:
@@ -135,7 +134,7 @@ class Design:
                     "predictor."
                 )
             k = self.positions_predictors.index(position)
-            columns += range(ends[k], ends[k + 1])
+            columns += self.predictors.spans[k]
         return tuple(columns)
 
     def without_sensitive(self) -> Design:
@@ -524,15 +523,13 @@ def level_shares(
 
 def shares_of_means(design: Design, means: Floats) -> list[Floats]:
     """Return the same from the means of all encoded columns."""
-    shares, start = [], 0
+    shares, first = [], 0
     for encoding in (design.sensitive.inner, design.predictors.inner):
-        for column in encoding.columns:
-            stop = start + column.width
+        for column, span in zip(encoding.columns, encoding.spans, strict=True):
             if isinstance(column, CategoricalColumn):
-                part = means[start:stop]
+                part = means[first + span.start : first + span.stop]
                 shares.append(_with_base(column, part, 1.0 - part.sum()))
-            start = stop
-        start += len(encoding.products)
+        first += len(encoding.names)
     return shares
 
 

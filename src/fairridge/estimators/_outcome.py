@@ -263,17 +263,13 @@ def isolated_levels(problem: Problem, design: Design) -> dict[str, int]:
 
 def _level_name(level: RowLevel, design: Design) -> str:
     """Return ``column[level]``, or ``column[1]`` and ``column[0]`` of a 0/1 column."""
-    encoding, start = design.predictors, 0
-    inner = encoding.inner if isinstance(encoding, MappedEncoding) else encoding
-    columns = () if inner is not encoding else inner.columns
-    for column in columns:
-        width = column.width
-        if start <= level.columns[0] < start + width and isinstance(column, CategoricalColumn):
-            if level.value == 0:
-                return f"{column.name}[{column.levels[column.base]}]"
-            return encoding.names[level.columns[0]]
-        start += width
-    return f"{encoding.names[level.columns[0]]}[{level.value}]"
+    encoding, place = design.predictors, level.columns[0]
+    given = () if isinstance(encoding, MappedEncoding) else encoding.columns
+    for column, span in zip(given, encoding.inner.spans, strict=False):
+        if place in span and isinstance(column, CategoricalColumn):
+            base = f"{column.name}[{column.levels[column.base]}]"
+            return encoding.names[place] if level.value else base
+    return f"{encoding.names[place]}[{level.value}]"
 
 
 def store_isolated(model: Any, training: Training, problem: Problem, solution: Solution) -> None:

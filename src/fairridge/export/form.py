@@ -119,15 +119,15 @@ class LinearForm:
     @cached_property
     def columns(self) -> tuple[InputColumn, ...]:
         """The input columns in the order of the coefficients: S, then X."""
-        columns, start = [], 0
+        columns, first = [], 0
         for encoding, sensitive in ((self.design.sensitive, True), (self.design.predictors, False)):
             unknown = for_sensitive(self.unknown) if sensitive else self.unknown
-            for column in encoding.columns:  # type: ignore[union-attr]
-                encoded = slice(start, start + column.width)
+            own = encoding.columns  # type: ignore[union-attr]
+            for column, span in zip(own, encoding.inner.spans, strict=True):
+                encoded = slice(first + span.start, first + span.stop)
                 coefficients = self.coefficients[:, encoded]
                 columns.append(InputColumn(column, sensitive, encoded, coefficients, unknown))
-                start = encoded.stop
-            start += len(encoding.inner.products)
+            first += len(encoding.names)
         return tuple(columns)
 
     @property

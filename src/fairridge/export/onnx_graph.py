@@ -98,7 +98,7 @@ def to_onnx(
     form = predicting_form(model, "to_onnx")
     if not form.all_numeric:  # else columns are found by position
         form = named_form(model, "to_onnx")
-    return completed(Graph.new(), form, offset, exposure)
+    return completed(Graph(), form, offset, exposure)
 
 
 def completed(
@@ -195,21 +195,16 @@ def _types(table: Table) -> list[tuple[str, str, int]]:
 class Graph:
     """Nodes and constants under way; its own values are named ``/fairridge/…``."""
 
-    def __init__(self, onnx: Any) -> None:
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.inputs: list[Any] = []
-        self.columns: dict[str, str] = {}  # values that stand for columns, by their names
-
-    @classmethod
-    def new(cls) -> Graph:
-        """Return an empty graph."""
+    def __init__(self) -> None:
         try:
             import onnx
         except ImportError as error:
             raise ImportError("to_onnx needs onnx: pip install 'fairridge[onnx]'") from error
-        return cls(onnx)
+        self.onnx: Any = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.inputs: list[Any] = []
+        self.columns: dict[str, str] = {}  # values that stand for columns, by their names
 
     def column(self, name: str, kind: str) -> str:
         """Return the value of a column, of shape (n, 1): an input, unless it was made."""

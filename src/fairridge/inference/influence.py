@@ -65,11 +65,6 @@ class Branch(DeviceConstants):
         return self.inverse.shape[0] + m * (q + 1)
 
     @property
-    def is_score(self) -> bool:
-        """Whether what rows add to the equations is g z alone: no penalty, and nothing held."""
-        return not self.forms and self.inverse.shape[0] == prod(self.theta.shape)
-
-    @property
     def n_multiples(self) -> int:
         """Number of terms f x that are not written out; see `write_apart`."""
         return prod(self.theta[:, 1 + self.basis[0].shape[0] :].shape) * self.apart
@@ -149,7 +144,9 @@ class Branch(DeviceConstants):
 
     def weighted(self, at: RowsOfModel, weights: Floats) -> Floats:
         """Return equations·weights, for weights of shape (e,)."""
-        if not (self.is_score and at.rows.family.separable):
+        # Without a penalty, and if nothing is held, rows add g z alone to the equations.
+        alone = not self.forms and self.inverse.shape[0] == prod(self.theta.shape)
+        if not (alone and at.rows.family.separable):
             out = blank((at.rows.n_rows, self.inverse.shape[0]), at.rows.sx)
             self._write_equations(at, out)
             return out @ weights

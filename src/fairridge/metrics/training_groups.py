@@ -218,14 +218,13 @@ def _levels(encoding: Encoding, columns: SensitiveMoments) -> tuple[list[int], F
     """Return numeric columns, and of every level its share, and COV of its 0/1 column with μ."""
     numeric: list[int] = []
     rows: list[Floats] = []
-    binary, start = binary_columns(columns.center, columns.variance), 0
+    binary = binary_columns(columns.center, columns.variance)
     every = np.vstack([columns.center, columns.covariance])
-    for column in encoding.columns:
-        place = slice(start, start + column.width)
-        start = place.stop
+    for column, span in zip(encoding.columns, encoding.spans, strict=True):
+        place = slice(span.start, span.stop)
         categorical = isinstance(column, CategoricalColumn)
         if not categorical and not binary[place].all():
-            numeric += range(place.start, place.stop)
+            numeric += span
             continue
         rest = every[:, place].sum(axis=1)
         base = np.append(1.0 - rest[0], -rest[1:])

@@ -60,7 +60,7 @@ def stack_graph(model: Any, X: Any, exposure: str | None) -> Any:
     """Return the ONNX model of a fitted stacked model; see `fairridge.export.to_onnx`."""
     features: Features = model._features
     _refuse(features)
-    graph, learners = Graph.new(), (*features.learners, *features.proxies)
+    graph, learners = Graph(), (*features.learners, *features.proxies)
     seen = _seen(graph, features, learners, None if X is None else as_table(X))
     trees = False
     for one in learners:

@@ -258,19 +258,15 @@ def _learned(contents: ReportContents) -> str:
         return ""
     shown = [share(max(value, 0.0)) for value in (learned.value, learned.low, learned.high)]
     among = "Among everyone, a" if contents.measure.given else "A"
+    outcome = contents.main.outcome or contents.subject.outcome
+    of_times = contents.subject.reads == "times"
+    score = "the log hazard ratios" if of_times else "the predictions"
+    score = f"the predicted probability of {outcome}" if outcome else score
     return (
         f"{among} flexible learner of the sensitive attributes, which also sees dependence that is "
         f"not linear, explains {shown[0]} (interval {shown[1]} to {shown[2]}) of the variance of "
-        f"{_score(contents)}."
+        f"{score}."
     )
-
-
-def _score(contents: ReportContents) -> str:
-    """Name what groups and a flexible learner look at."""
-    outcome = contents.main.outcome or contents.subject.outcome
-    if outcome:
-        return f"the predicted probability of {outcome}"
-    return "the log hazard ratios" if contents.subject.reads == "times" else "the predictions"
 
 
 def _cost(contents: ReportContents) -> str:
