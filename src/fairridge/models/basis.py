@@ -134,8 +134,6 @@ def _root_of(scatter: Floats) -> Floats:
 
 def _condition_of_triangle(root: Floats) -> float:
     """Estimate the condition number of rootᵀroot from a triangular root."""
-    # In O(k²) if that will do.
-    #
     # LAPACK's estimate is of sums of absolute values, and up to k² times as large. For hundreds of
     # levels it would send most data back to the rows, so that singular values decide.
     if not root.size:

@@ -165,7 +165,6 @@ def drop_separated(engine: Engine, family: Family) -> Isolation | None:
     """Leave out the levels of predictors that decide the outcome, until none is left."""
     # Without the rows of some levels others may decide it, too. Levels of S stay: the bound is
     # about them.
-    # There is no isolation if there are no such levels, or they have too many rows to leave.
     counts = all_counts = _look(engine, family)
     total = float(engine.weights.sum()) if in_memory(engine) else engine.moments().weight
     found: tuple[SeparatedLevel, ...] = ()

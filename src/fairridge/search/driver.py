@@ -90,7 +90,6 @@ class BoundSearch(ABC):
         """Whether there is a limit at infinity, for all we see."""
         return self.glm.is_flat(point)
 
-    # The λ at which penalty and curvature balance at the null model.
     typical = delegated("glm.typical")
 
     @property
@@ -129,8 +128,6 @@ class BoundSearch(ABC):
     def on(self, sample: PenalizedGLM) -> BoundSearch:
         """Return the same search on other rows."""
 
-    # -------------------------------------------------------------------- bounds
-
     def find(self, r: float, max_iter: int) -> Found | None:
         """Return the model at a bound; None if there is doubt."""
         failed: Found | None = None
@@ -160,7 +157,11 @@ class BoundSearch(ABC):
 
     def _first(self, r: float) -> Point | None:
         """Return a point near the model at a bound, if there is one."""
-        glm, behind = self.glm, self._behind(r)
+        glm = self.glm
+        # In √r: the size of α, and smooth up to r = 0.
+        nearest = sorted(self._found, key=lambda x: abs(np.sqrt(x) - np.sqrt(r)))
+        milestones = filter(None, map(self._milestone, nearest))
+        behind = list(islice(milestones, MILESTONES))[::-1]
         if behind:
             return self._continued(behind, r)
         if glm.warm is not None:
@@ -186,15 +187,8 @@ class BoundSearch(ABC):
 
         return self.glm.in_samples(found)
 
-    def _behind(self, r: float) -> list[_Milestone]:
-        """Return models at the bounds that are nearest, the nearest last."""
-        # In √r: the size of α, and smooth up to r = 0.
-        nearest = sorted(self._found, key=lambda x: abs(np.sqrt(x) - np.sqrt(r)))
-        milestones = filter(None, map(self._milestone, nearest))
-        return list(islice(milestones, MILESTONES))[::-1]
-
     def _continued(self, behind: list[_Milestone], r: float) -> Point:
-        """Go on from models at other bounds."""
+        """Go on from models at other bounds, the nearest last."""
         weights, slopes = extrapolation_along(
             np.array([one.place for one in behind]), float(np.sqrt(r))
         )
@@ -258,7 +252,6 @@ class BoundDescent:
 
     def __init__(self, search: BoundSearch, r: float) -> None:
         self._search, self._r = search, r
-        # Whether a sample keeps Hessians near for little.
         self.has_sample = search.has_sample
         self._at: Floats | None = None
         self._lambda: Any = np.inf
@@ -380,18 +373,14 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
 
 def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
     """Return weights of the last values and of their slopes, for the polynomial with both."""
-    # That is Hermite's. As many values are used as magnify errors little, and one at least.
+    # That is Hermite's, made of Lagrange's polynomials, which are 1 at one place and 0 at the
+    # others. As many values are used as magnify errors little, and one at least.
     for first in range(len(places)):
         x = places[first:]
-        each, slopes = _lagrange(x, to)
+        same = np.eye(len(x), dtype=bool)
+        gaps, above = np.where(same, 1.0, x[:, None] - x), np.where(same, 1.0, to - x)
+        each, slopes = (above / gaps).prod(axis=1), np.where(same, 0.0, 1.0 / gaps).sum(axis=1)
         weights: Floats = (1.0 - 2.0 * (to - x) * slopes) * each**2
         if np.abs(weights).sum() <= MAGNIFIED:
             break
     return weights, (to - x) * each**2
-
-
-def _lagrange(x: Floats, to: float) -> tuple[Floats, Floats]:
-    """Return polynomials that are 1 at one place and 0 at the others, and their slopes there."""
-    same = np.eye(len(x), dtype=bool)
-    gaps, above = np.where(same, 1.0, x[:, None] - x), np.where(same, 1.0, to - x)
-    return (above / gaps).prod(axis=1), np.where(same, 0.0, 1.0 / gaps).sum(axis=1)

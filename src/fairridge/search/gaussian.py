@@ -85,15 +85,6 @@ class RidgeOnSensitive:
     def _projection(self) -> Floats:
         return self.space.basis.on_sensitive[:, 0]
 
-    @cached_property
-    def _deviance_of_predictors(self) -> float:
-        basis = self.space.basis
-        kept = basis.predictors.eigenvalues / (
-            basis.predictors.eigenvalues + self.predictor_penalty
-        )
-        missed = (1.0 - kept) * basis.on_predictors[:, 0]
-        return float(missed @ missed + basis.residual[0, 0])
-
     def _alpha(self, lambda_: Floats) -> Floats:
         """Return α(λ) on the original scale, one row per λ."""
         spectrum = self.space.basis.sensitive
@@ -108,9 +99,12 @@ class RidgeOnSensitive:
     def fits(self, lambda_: Floats, unconstrained: Unconstrained) -> list[Fit]:
         """Return the models at several λ."""
         basis, alphas = self.space.basis, self._alpha(lambda_)
-        # What α leaves of y within the span of S, in its singular basis.
-        missed = ((self._projection - basis.sensitive.rotate(alphas)) ** 2).sum(axis=1)
-        deviances = missed + self._deviance_of_predictors
+        # What α and β leave of y, each in the singular basis of its columns.
+        left = ((self._projection - basis.sensitive.rotate(alphas)) ** 2).sum(axis=1)
+        eigenvalues = basis.predictors.eigenvalues
+        kept = eigenvalues / (eigenvalues + self.predictor_penalty)
+        missed = (1.0 - kept) * basis.on_predictors[:, 0]
+        deviances = left + float(missed @ missed + basis.residual[0, 0])
         intercepts = basis.center_targets[0] - alphas @ basis.center_sensitive
         fits = [
             Fit(

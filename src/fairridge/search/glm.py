@@ -119,8 +119,7 @@ class QuadraticSearch(BoundSearch):
         return values
 
     def _deviances(self, point: Point, moves: Floats) -> Callable[[Floats], Floats]:
-        """Return what parts (rows) of some moves make of the deviances at all places."""
-        # To second order.
+        """Return what parts (rows) of some moves make of all deviances, to second order."""
         kept = self._kept[:, None] * moves
         gradients = np.concatenate([point.gradient[None], point.beside.gradients])
         slopes = (kept @ gradients[:, :, None])[:, :, 0]
@@ -184,8 +183,6 @@ class _NotConvergedError(Exception):
 class GLMProblem(PenalizedProblem):
     """A generalized linear model on given rows, for every λ."""
 
-    # `isolation` has rows that it is fitted without.
-
     def __init__(
         self, glm: PenalizedGLM, definition: Definition, isolation: Isolation | None = None
     ) -> None:
@@ -209,8 +206,6 @@ class GLMProblem(PenalizedProblem):
         """Start from the `warm_start` of a problem on other rows instead of from the null model."""
         if warm_start is not None and not self.space.compressed:
             self.glm.start_from(warm_start)
-
-    # ------------------------------------------------------------------- fits
 
     def fit(self, lambda_: float) -> Fit:
         """Return the model at one λ, in the space."""
@@ -294,8 +289,6 @@ class GLMProblem(PenalizedProblem):
             unconstrained=self.unconstrained,
             separation=glm.separation_at(point),
         )
-
-    # ----------------------------------------------------------------- search
 
     def choose(self, definition: Definition, bounds: Floats) -> list[Choice]:
         """Choose λ(r) for every bound, from the side on which it holds."""

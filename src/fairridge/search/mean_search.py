@@ -73,10 +73,6 @@ class BoundedMeans:
     size: float  # weight of all rows times the size of the means, to compare an excess with
     shape: tuple[int, int]  # of Σ w μ[1, s], (K, 1+q)
 
-    def on(self, glm: PenalizedGLM) -> BoundedMeans:
-        """Return the same on other rows."""
-        return replace(self, glm=glm)
-
     def of(self, groups: Sequence[Integers], gram: MeanSums) -> BoundedMeans:
         """Return the same with one form for each of some groups of columns of S."""
         basis, count = self.glm.basis, self.means.n_bounded
@@ -89,30 +85,10 @@ class BoundedMeans:
         return [slice(a, b) for a, b in pairwise(ends.tolist())]
 
     @cached_property
-    def _maps(self) -> tuple[Floats, Floats]:
+    def maps(self) -> tuple[Floats, Floats]:
         """Maps from sums to a, and to c without its target."""
         root = np.sqrt(self.glm.basis.weight)
         return root * np.vstack([form.map for form in self.forms]), self.totals / root
-
-    def no_multipliers(self) -> Multipliers:
-        """Return multipliers of zero."""
-        return Multipliers(*(np.zeros(len(part)) for part in self._maps))
-
-    def sums(self, theta: Floats, multipliers: Floats | None = None, order: int = 2) -> MeanSums:
-        """Pass over the rows."""
-        glm = self.glm
-        raw = glm.coordinates.raw(theta)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return glm.engine.means(
-                glm.family,
-                self.means,
-                glm.basis.center,
-                raw[:, 0],
-                raw[:, 1:],
-                multipliers,
-                raw.shape[1] - 1 if len(glm.basis.given_columns) else None,
-                order,
-            )
 
     def is_balanced_at(self, means: MeansAt, tolerance: float = BALANCE_TOLERANCE) -> bool:
         """Whether means have the totals of the response."""
@@ -123,17 +99,27 @@ class BoundedMeans:
         """Return deviance and means at θ, with the second derivatives of given multipliers."""
         # With `like`, a point next to θ, derivatives of the means and the Hessian are those of that
         # one, and the gradient is such that g + Jᵀπ + Gᵀν is right: a pass for half the time.
-        explained, totals = self._maps
+        glm, (explained, totals) = self.glm, self.maps
         combined = multipliers.of_explained @ explained + multipliers.of_totals @ totals
-        sums = self.sums(theta, combined.reshape(self.shape), 2 if like is None else 1)
-        with np.errstate(over="ignore", invalid="ignore"):
+        raw = glm.coordinates.raw(theta)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            sums = glm.engine.means(
+                glm.family,
+                self.means,
+                glm.basis.center,
+                raw[:, 0],
+                raw[:, 1:],
+                combined.reshape(self.shape),
+                raw.shape[1] - 1 if len(glm.basis.given_columns) else None,
+                2 if like is None else 1,
+            )
             if like is None:
                 return self._with_derivatives(theta, multipliers, sums)
             return self._like(like, theta, multipliers, sums)
 
     def _measured(self, sums: MeanSums) -> dict[str, Any]:
         """Return what needs no derivatives."""
-        explained, totals = self._maps
+        explained, totals = self.maps
         products, weight = sums.products.ravel(), self.glm.basis.weight
         return {
             "explained": explained @ products,
@@ -142,7 +128,7 @@ class BoundedMeans:
         }
 
     def _with_derivatives(self, theta: Floats, multipliers: Multipliers, sums: MeanSums) -> Point:
-        slopes, (explained, totals) = sums.slopes, self._maps
+        slopes, (explained, totals) = sums.slopes, self.maps
         gradient, hessian = self.glm.coordinates.derivatives(slopes.glm)
         M = self.glm.coordinates.to_raw
         jacobian = (slopes.jacobian @ M).reshape(sums.products.size, -1)
@@ -204,7 +190,7 @@ class MeanSearch(BoundSearch):
 
     def on(self, sample: PenalizedGLM) -> MeanSearch:
         """Return the same search on other rows."""
-        return MeanSearch(sample, self.means.on(sample))
+        return MeanSearch(sample, replace(self.means, glm=sample))
 
     @property
     def has_sample(self) -> bool:
@@ -214,7 +200,8 @@ class MeanSearch(BoundSearch):
     @cached_property
     def null(self) -> Point:
         """The null model."""
-        return self.means.at(self.glm.start.theta, self.means.no_multipliers())
+        s, t = (len(part) for part in self.means.maps)
+        return self.means.at(self.glm.start.theta, Multipliers(np.zeros(s), np.zeros(t)))
 
     @cached_property
     def typical(self) -> float:
@@ -255,8 +242,6 @@ class MeanSearch(BoundSearch):
     def unpacked(self, multipliers: Floats) -> Multipliers:
         """Return them as a step has them."""
         return Multipliers(*np.split(multipliers, [len(self.null.beside.explained)]))
-
-    # --------------------------------------------------------------------- models
 
     def local(
         self, point: Point, damping: float = 0.0, origin: float | None = None
@@ -349,10 +334,7 @@ class MeanSearch(BoundSearch):
 
     def evaluated(self, before: Point, theta: Floats, order: int, step: Step | None) -> Point:
         """Make a pass at θ."""
-        known: MeansAt | None = before.beside
-        multipliers = self.means.no_multipliers() if known is None else known.multipliers
-        if step is not None and isinstance(step.multipliers, Multipliers):
-            multipliers = step.multipliers
+        multipliers = before.beside.multipliers if step is None else step.multipliers
         found = self.means.at(theta, multipliers, before if order == 1 else None)
         return replace(found, passes=before.passes + 1)
 

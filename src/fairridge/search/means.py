@@ -57,8 +57,6 @@ class MeanParityProblem(GLMProblem):
         self._points: dict[float, Point] = {}
         self._glm_of: dict[float, PenalizedGLM] = {}  # the model that each is a point of
 
-    # ------------------------------------------------------------------- starts
-
     def warm_start(self) -> Floats | None:
         """Return intercept and raw coefficients of the model without a bound."""
         if self.space.compressed:
@@ -115,8 +113,6 @@ class MeanParityProblem(GLMProblem):
         small = np.abs(excess) < 0.5 * np.minimum(observed, rest)
         return excess if small.all() else 0.0 * excess
 
-    # --------------------------------------------------------------------- fits
-
     def _solved(self, lambda_: float) -> tuple[PenalizedGLM, Point]:
         point = self.point(lambda_)
         return self._glm_of[lambda_], point
@@ -166,8 +162,6 @@ class MeanParityProblem(GLMProblem):
     def _plain_fit(self, lambda_: float, glm: PenalizedGLM, point: Point) -> Fit:
         return replace(super()._as_fit(lambda_, glm, point), classes=self.settings.classes)
 
-    # ------------------------------------------------------------------- search
-
     @property
     def _is_penalized(self) -> bool:
         """Whether S can explain means: it can also where only controls have coefficients."""
@@ -202,7 +196,10 @@ class MeanParityProblem(GLMProblem):
 
     def _chosen(self, r: float, stricter: Choice | None) -> Choice:
         """Choose λ for one bound; no model of a stricter one is better."""
-        if self._is_constant_alone and self._share.value(self.fit(0.0)) > r:
+        # Where S is all there is, it explains all of the means of any model but a constant.
+        alone = not (self._has_others or self.space.controls or self.settings.blind)
+        varies = self._searches[0].null.beside.variance > 0.0
+        if alone and not varies and self._share.value(self.fit(0.0)) > r:
             return Choice(np.inf, "converged" if self.converged(np.inf) else "not-converged")
         for search in self._searches:
             found = self._reached(search, r)
@@ -270,12 +267,6 @@ class MeanParityProblem(GLMProblem):
         self._fits[found.lambda_] = fit
         return True
 
-    @property
-    def _is_constant_alone(self) -> bool:
-        """Whether S explains all of the means of any model but a constant: S is all there is."""
-        alone = not (self._has_others or self.space.controls or self.settings.blind)
-        return alone and self._searches[0].null.beside.variance == 0.0
-
     def _kept(self, r: float, found: Found) -> Choice:
         """Keep a model that was found together with its λ."""
         lambda_ = found.lambda_
@@ -297,8 +288,6 @@ class MeanParityProblem(GLMProblem):
     @property
     def _slack(self) -> float:
         return BOUND_TOLERANCES * self.settings.tol
-
-    # ---------------------------------------------------------- several bounds
 
     def solve_each(self, bounds: Mapping[str, float]) -> Solution:
         """Bound what each of several attributes alone explains of the means."""
@@ -333,7 +322,7 @@ class MeanParityProblem(GLMProblem):
         point, step = minimize(descent, search.null, self.settings.max_iter)
         lambdas = np.asarray(np.inf if step is None else step.lambda_)
         if self._is_separated(search, lambdas, point):
-            return self._found_each(means.on(self.glm.ridged), limits)
+            return self._found_each(replace(means, glm=self.glm.ridged), limits)
         if point.converged:
             fit = self._as_fit(float(lambdas.max()), search.glm, point)
             room = limits - _shares(means, fit)

@@ -20,7 +20,6 @@ from fairridge.solvers.spectrum import (
     CURVATURE_TOLERANCE,
     RANK_TOLERANCE,
     is_definite,
-    relative_eigenvectors,
 )
 
 # The ridge of separated models, for each unit of weight: on α and β of standardized columns. A
@@ -72,8 +71,6 @@ class PenalizedGLM:
         """What deviances are measured in."""
         mean = float(self.basis.center_targets[0])
         return SHARE_OF_ROWS * self.basis.weight * self.family.unit(mean)
-
-    # ---------------------------------------------------------------- penalties
 
     @cached_property
     def penalized(self) -> Floats:
@@ -159,8 +156,6 @@ class PenalizedGLM:
         curvature = max(curvature, CURVATURE_TOLERANCE * self.unit)
         return 0.5 * curvature / (penalty or 1.0)
 
-    # ------------------------------------------------------------------- passes
-
     def _evaluate(self, theta: Floats, order: int) -> Values:
         """Return the deviance and its derivatives in θ: one pass over the rows."""
         return self.evaluated(theta, order)[0]
@@ -187,8 +182,6 @@ class PenalizedGLM:
         """Evaluate at θ, with the Hessian."""
         deviance, gradient, hessian = self._evaluate(theta, 2)
         return Point(theta, deviance, gradient, hessian)
-
-    # ------------------------------------------------------------------- starts
 
     @cached_property
     def start(self) -> Point:
@@ -254,8 +247,6 @@ class PenalizedGLM:
 
         return self.in_samples(found)
 
-    # ------------------------------------------------------------------- points
-
     @cached_property
     def restricted(self) -> Point:
         """The model without S (α = 0)."""
@@ -310,8 +301,6 @@ class PenalizedGLM:
             return replace(minimum, converged=False, separated=True)
         return minimum
 
-    # --------------------------------------------------------------- separation
-
     @cached_property
     def is_undetermined(self) -> bool:
         """Whether a partial likelihood does not depend on some direction."""
@@ -339,8 +328,12 @@ class PenalizedGLM:
         # In the usual case every direction keeps its curvature, and a Cholesky factor shows it.
         if is_definite(after - below * before):
             return np.zeros((0, len(point.theta)))
-        kept, vectors = relative_eigenvectors(after, before, CURVATURE_TOLERANCE)
-        return np.asarray((vectors[:, kept < below] / scale[:, None]).T)
+        # Relative to `before`, and without directions in which that was rounding.
+        sizes, vectors = np.linalg.eigh(before)
+        there = sizes > CURVATURE_TOLERANCE * sizes[-1]
+        white = vectors[:, there] / np.sqrt(sizes[there])
+        kept, vectors = np.linalg.eigh(white.T @ after @ white)
+        return np.asarray(((white @ vectors)[:, kept < below] / scale[:, None]).T)
 
     def separation_at(self, point: Point) -> Separation | None:
         """Name the columns that separate the responses at a minimum under the ridge."""

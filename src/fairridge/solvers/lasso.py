@@ -9,9 +9,7 @@ from fairridge._typing import Booleans, Floats, Integers
 from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, curvature_scale, small_qr, solve_upper
 
 
-def lasso_minimum(
-    H: Floats, b: Floats, weights: Floats, start: Floats | None = None, *, max_iter: int = 1_000
-) -> Floats:
+def lasso_minimum(H: Floats, b: Floats, weights: Floats, start: Floats | None = None) -> Floats:
     """Minimize ½xᵀHx − bᵀx + Σ weightsⱼ|xⱼ|."""
     # For given signs of the coordinates the problem is linear. Solve it, stop at the first
     # coordinate that would change its sign and leave it at zero; if none does, let the zero
@@ -25,21 +23,14 @@ def lasso_minimum(
     x = np.zeros_like(b) if start is None else np.where(movable, start * scale, 0.0)
     definite = H + CURVATURE_TOLERANCE * np.eye(len(b))
     for _ in range(2):  # the second squares what the added curvature costs
-        x = _with_signs(definite, b + CURVATURE_TOLERANCE * x, weights, x, movable, max_iter)
+        x = _with_signs(definite, b + CURVATURE_TOLERANCE * x, weights, x, movable)
     return x / scale
 
 
-def _with_signs(
-    H: Floats,
-    b: Floats,
-    weights: Floats,
-    x: Floats,
-    movable: Booleans,
-    max_iter: int,
-) -> Floats:
+def _with_signs(H: Floats, b: Floats, weights: Floats, x: Floats, movable: Booleans) -> Floats:
     """Search for the signs of the minimum; H is positive definite."""
     signs, waiting = np.sign(x), movable.copy()
-    for _ in range(max_iter):
+    for _ in range(1_000):
         before = x
         x, stopped = _step(H, b - weights * signs, x, signs)
         moved = bool((x != before).any())

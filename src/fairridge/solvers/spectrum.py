@@ -205,17 +205,6 @@ def _rescaled(
     return P @ turn, values, At.T - null @ (null.T @ At.T)
 
 
-def relative_eigenvectors(after: Floats, before: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return eigenvalues of one positive matrix relative to another, the smallest first."""
-    # They have vᵀ·before·v = 1. Directions in which `before` is below a tolerance, relative to its
-    # largest eigenvalue, are left out.
-    sizes, vectors = np.linalg.eigh(before)
-    there = sizes > rounding * sizes[-1]
-    white = vectors[:, there] / np.sqrt(sizes[there])
-    values, vectors = np.linalg.eigh(white.T @ after @ white)
-    return values, white @ vectors
-
-
 def dependent_columns(blocks: Iterable[Floats], width: int, rank: int) -> tuple[int, ...]:
     """Name columns that could be left out, the last of each dependent set."""
     # Greedy from the left: a column is dependent if those kept before it explain it.

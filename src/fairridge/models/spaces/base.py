@@ -162,7 +162,6 @@ class Coordinates:
         gradient = (sums.gradient @ M).ravel()
         hessian = None
         if sums.hessian is not None:
-            # MᵀHM for all pairs of linear predictors, as products of matrices.
             hessian = self._both_sides(sums.hessian.swapaxes(1, 2)).swapaxes(1, 2)
             hessian = hessian.reshape(len(gradient), len(gradient))
         if T is not None:
@@ -248,8 +247,6 @@ class Space:
         basis = self.reported
         return list(basis.sensitive.dependent), list(basis.predictors.dependent)
 
-    # ------------------------------------------------------------- coordinates
-
     def coordinates(self, family: Family, penalty: Any) -> Coordinates:
         """Return the coordinates θ of a model."""
         m, absolute = family.n_predictors, penalty.l1 > 0.0
@@ -275,8 +272,6 @@ class Space:
     def least_squares_beta(self, beta: Floats) -> Floats:
         """Complete β of a gaussian model, which does not depend on λ."""
         return beta
-
-    # ----------------------------------------------------------------- reports
 
     def in_columns(self, fits: Sequence[Fit], unconstrained: Callable[[], Fit]) -> list[Fit]:
         """Return models of this space as models of the original columns."""

@@ -214,7 +214,6 @@ def sparse_features(engine: MemoryEngine, *, standardize: bool) -> SparseFeature
     left = np.linalg.qr(targets * known.root_weight)[0]
     spectrum = SparseSpectrum(columns, left * known.root_weight)
     original = known.basis(engine.rows.targets, spectrum, left, along)
-    # Q begins empty; searches add directions until they suffice (`SparseFeatures.grown`).
     none = np.zeros((len(mean), 0))
     empty = SparseFeatures(engine, original, engine, original, columns, none, targets)
     return empty._in_features(none, np.zeros((engine.n_rows, 0)))
