@@ -23,7 +23,6 @@ from fairridge.data import (
     Table,
     as_table,
     index_of,
-    learn_design,
     make_frame,
     name_of,
     numeric_vector,
@@ -55,11 +54,8 @@ from fairridge.validation.comparison_result import SCORES, Comparison
 from fairridge.validation.cross_validation import FoldedRows, fold_records
 from fairridge.validation.evaluate import RATES, Decisions, accuracy, mean_and_error
 from fairridge.validation.folds import check_models
-from fairridge.validation.one_fold import (
-    scored,
-    uses_sensitive,
-)
-from fairridge.validation.scored_model import PassedRows, ScoredModel, scored_model
+from fairridge.validation.one_fold import uses_sensitive
+from fairridge.validation.scored_model import PassedRows, ScoredModel, read_rows, scored_model
 
 # Statuses of models that meet their bound.
 MET = ("converged", "jumped", "inactive", "no bound")
@@ -184,7 +180,7 @@ def compare(
     division = {"cv": cv, "repeats": 1, "folds": folds, "random_state": random_state}
     folded = FoldedRows.of(rows, {"": free}, **division)
     on = SensitiveColumns.of(folded.rows.X, folded.rows.sensitive_features, sensitive)
-    folded = replace(folded, favorable=wanted, threshold=threshold, sensitive=sensitive, on=on)
+    folded = replace(folded, favorable=wanted, threshold=threshold, on=on)
     with Progress((1 + len(chosen)) * len(folded.places), progress) as bar:
         found = _Case.of(folded, free).compared({REFERENCE: free, **chosen}, bounds, n_jobs, bar)
     return Comparison(favorable=wanted, _backend=backend, **found)
@@ -206,7 +202,7 @@ class _Case:
 
     def scored(self, fitted: ScoredModel) -> ScoredRows:
         """Return all rows with the scores of a fitted model."""
-        return scored(fitted, self.folded.rows, self.folded.sensitive, self.folded.on)
+        return read_rows(fitted, fitted.inner_rows(self.folded.rows), self.folded.on)[1]
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -219,7 +215,7 @@ class _Case:
         """Judge the models that apply, those that need groups on groups; see `Comparison`."""
         folded, records, flips = self.folded, [], []
         assert folded.on is not None
-        by_group, cut = grouped(folded.rows, folded.on, folded.sensitive)
+        by_group, cut = grouped(folded.rows, folded.on)
         skipped: dict[str, str] = {}
         warned: dict[str, tuple[str, ...]] = {}
         for done, (name, model) in enumerate(models.items(), start=1):
@@ -465,12 +461,11 @@ def needs_groups(model: Any) -> bool:
 
 
 def grouped(
-    rows: PassedRows, known: SensitiveColumns, sensitive: Any
+    rows: PassedRows, known: SensitiveColumns
 ) -> tuple[PassedRows, dict[str, tuple[str, ...]]]:
     """Cut numeric attributes into quarters, for models that need groups."""
-    # The models see the quarters. What they predict is measured on S as it is. `sensitive` names
-    # the columns of X that are sensitive, if S is there.
-    # The quarters are returned, too, by attribute.
+    # The models see the quarters, which are returned, too, by attribute. What they predict is
+    # measured on S as it is.
     table = known.attributes
     columns = [table.column(k) for k in range(table.shape[1])]
     many = numbers_beyond(table, MAX_CATEGORIES)
@@ -485,8 +480,8 @@ def grouped(
     }
     X = rows.X
     if rows.sensitive_features is None:
-        design = learn_design(as_table(X), None, sensitive, missing="level")  # for positions only
-        X = _safe_indexing(X, list(design.positions_predictors), axis=1)
+        others = [k for k in range(as_table(X).shape[1]) if k not in known.places]
+        X = _safe_indexing(X, others, axis=1)
     values = [
         column.astype(str).astype(object)
         if not isinstance(column, Levels) and not numeric

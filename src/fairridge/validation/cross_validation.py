@@ -315,8 +315,6 @@ class FoldedRows:
     # The outcome that people want: then selection rates are compared, too.
     favorable: Favorable | None = None
     threshold: float | None = None  # what predicted numbers are compared with
-    # Columns of X that are sensitive, for models that do not say.
-    sensitive: Any = None
     on: SensitiveColumns | None = None  # what all models are measured on; else what they read
     grouped: bool = False  # whether models read groups of S instead
 
@@ -367,7 +365,7 @@ class FoldedRows:
             argument, words = lacking
             raise TypeError(f"model {name!r} is {words}; leave out the {argument} or the model.")
         decisions = self.decisions(judged.last, rows.exposure)
-        how = bounds, decisions, self.sensitive, self.on
+        how = bounds, decisions, self.on
         by_fold = jobs(delayed(any_fold)(model, rows, fold, *how) for fold in folds)
         return by_fold, _loss_name_of(judged, rows.y)
 
@@ -375,9 +373,8 @@ class FoldedRows:
         """Return how decisions are compared, between groups of the rows as they were passed."""
         # Numbers are cut at quantiles of weights, times the exposure that makes rates of them.
         if self.on is None:
-            sensitive = getattr(model, "sensitive", self.sensitive)
             given = self.rows.X, self.rows.sensitive_features
-            attributes, *_ = sensitive_attributes(*given, sensitive)
+            attributes, *_ = sensitive_attributes(*given, getattr(model, "sensitive", None))
         else:
             attributes = self.on.attributes
         y, weight = np.asarray(self.rows.y), np.ones(attributes.shape[0])

@@ -305,20 +305,6 @@ def moments_without(whole: Moments, test: MemoryEngine) -> PrecomputedMoments:
 SHUFFLED_ROWS, PREDICTION_TOLERANCE = 1000, 1e-9
 
 
-def scored(
-    model: ScoredModel,
-    rows: PassedRows,
-    sensitive: Any = None,
-    on: SensitiveColumns | None = None,
-) -> ScoredRows:
-    """Return rows with the scores of a fitted model."""
-    # `sensitive` are the columns of X that are sensitive, if the model does not say.
-    _, found = read_rows(model, model.inner_rows(rows), sensitive)
-    if on is None:
-        return found
-    return replace(found, sensitive=on.columns, attributes=on.attributes)
-
-
 @of_parts()
 def any_fold(
     model: Any,
@@ -326,7 +312,6 @@ def any_fold(
     fold: Fold,
     bounds: Floats,
     decisions: Decisions,
-    sensitive: Any = None,
     on: SensitiveColumns | None = None,
 ) -> list[Scores]:
     """Fit to the training rows for every bound, and measure on the validation rows."""
@@ -336,8 +321,8 @@ def any_fold(
         _require_classes(train.y, test.y)
     scores = []
     for known in _fitted_each(scored_model(model), train, bounds):
-        of_train = scored(known, train, sensitive, train_on)
-        of_test = scored(known, test, sensitive, test_on)
+        _, of_train = read_rows(known, known.inner_rows(train), train_on)
+        _, of_test = read_rows(known, known.inner_rows(test), test_on)
         in_training = dependence_of(of_train, adjusted=False) | evaluate.accuracy(of_train)
         held_out = dependence_of(of_test) | evaluate.accuracy(of_test)
         decided = decisions.take(fold[1]).decided_in(

@@ -285,13 +285,13 @@ def scored_model(model: Any) -> ScoredModel:
 def read_rows(
     model: ScoredModel,
     given: PassedRows,
-    sensitive: Any = None,
+    on: SensitiveColumns | None = None,
     *,
     compared: bool = True,
     batch: bool = False,
 ) -> tuple[Inputs, ScoredRows]:
     """Read and score rows of positive weight; `linear` of the model, if any, reads them."""
-    # `sensitive` are the columns of X that are sensitive, for other models that do not say. Without
+    # All models are measured `on` sensitive columns, or else on those that they read. Without
     # responses, scores alone may be asked for, which are not `compared` with any. Of a `batch`,
     # which is some of the rows, what all of them must have is not required.
     if given.y is None and compared:
@@ -299,9 +299,12 @@ def read_rows(
     inputs = given.read(model.shift(given.offset, given.exposure))
     response = _response(model, given.y, inputs, batch=batch)
     if not model.fair:
-        return inputs, _read_others(model, given.present, inputs, response, sensitive)
+        return inputs, _read_others(model, given.present, inputs, response, on)
     explains = model.measure is not None and model.measure.whole == "model" and given.y is not None
-    return inputs, _read_fair(model, inputs, response, with_losses=explains)
+    found = _read_fair(model, inputs, response, with_losses=explains)
+    if on is None:
+        return inputs, found
+    return inputs, replace(found, sensitive=on.columns, attributes=on.attributes)
 
 
 def _read_fair(
@@ -326,15 +329,19 @@ def _read_fair(
 
 
 def _read_others(
-    model: ScoredModel, given: PassedRows, inputs: Inputs, response: Response, sensitive: Any
+    model: ScoredModel,
+    given: PassedRows,
+    inputs: Inputs,
+    response: Response,
+    on: SensitiveColumns | None,
 ) -> ScoredRows:
     """Read rows of a model that is known by its predictions, which gets them as they came."""
-    sensitive, S = getattr(model.last, "sensitive", sensitive), given.sensitive_features
-    if S is None and sensitive is None:
+    sensitive, S = getattr(model.last, "sensitive", None), given.sensitive_features
+    if on is None and S is None and sensitive is None:
         raise ValueError(
             f"{model.name} does not say which columns are sensitive; pass sensitive_features."
         )
-    on, per = SensitiveColumns.of(given.X, S, sensitive), exposure_of("log", inputs.offset)
+    on, per = on or SensitiveColumns.of(given.X, S, sensitive), exposure_of("log", inputs.offset)
     rows = ScoredRows(
         family=response.family,
         scores=model.scores(given.X, S),

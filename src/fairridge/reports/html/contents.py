@@ -301,9 +301,8 @@ class NewRowsMeasure:
     training: float  # in training; NaN if the model does not know it
     value: float  # on the new rows
     # Ends of the interval of the value; NaN if there is none.
-    low: float
-    high: float
-    is_share: bool  # whether it is a share, such as those of the variance
+    low: float = math.nan
+    high: float = math.nan
     adjusted: float = math.nan  # the value less what chance alone explains; NaN if there is none
 
     def verdict(self, r: float) -> str:

@@ -110,7 +110,7 @@ def _measured(
 ) -> NewRowsMeasure:
     """Put a share on new rows beside the one in training."""
     ends = found.value, found.low, found.high
-    return NewRowsMeasure(key, name, float(training), *ends, True, adjusted)
+    return NewRowsMeasure(key, name, float(training), *ends, adjusted)
 
 
 def _bounded(linear: Any, measure: Measure, found: Estimate, adjusted: float) -> NewRowsMeasure:
@@ -147,7 +147,7 @@ def _accuracy(
             baseline = model.linear.event_times_, np.log(model.linear.cumulative_hazard_)
         measures = accuracy_of(shown.rows, baseline)
     return tuple(
-        NewRowsMeasure(key, name, NAN, measures[key], NAN, NAN, is_share=key == "accuracy")
+        NewRowsMeasure(key, name, NAN, measures[key])
         for key, name in names.items()
         if key in measures
     )
