@@ -85,7 +85,7 @@ def test_models_of_codes_are_those_of_columns_written_out(definition, monkeypatc
         blocked_matrix, "CodedBlock", lambda *given: made.append(given) or CodedBlock(*given)
     )
     monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", 1)
-    monkeypatch.setattr(blocked_matrix.Coding, "halves_time", lambda *_: True)
+    monkeypatch.setattr(blocked_matrix.Coding, "gain", lambda *_: 2.0)
     np.testing.assert_allclose(model.fit(frame, y).coef_, plain, rtol=1e-8, atol=1e-10)
     assert made
 

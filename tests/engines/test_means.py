@@ -28,7 +28,7 @@ def frame(n, levels):
 def engine(request, monkeypatch):
     if request.param == "codes":
         monkeypatch.setattr(blocked_matrix, "CODED_MIN_ROWS", 900)
-        monkeypatch.setattr(blocked_matrix.Coding, "halves_time", lambda *_: True)
+        monkeypatch.setattr(blocked_matrix.Coding, "gain", lambda *_: 2.0)
     data = frame(900, 60 if request.param == "split" else 4)
     y = np.random.default_rng(9).integers(0, 3, len(data))
     weight = np.random.default_rng(10).uniform(0.5, 2.0, len(data))

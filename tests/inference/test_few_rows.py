@@ -13,7 +13,7 @@ def study(rng, rare, n=400):
     sex = (rng.random(n) < 0.4) * 1.0
     skill, level = rng.normal(size=n) + 0.5 * sex, np.zeros(n)
     level[:rare] = 1.0
-    Z = pd.DataFrame({"sex": sex, "skill": skill, "rare": level})
+    Z = pd.DataFrame({"sex": sex, "skill]": skill, "rare": level})
     return Z, skill + sex + rng.normal(size=n)
 
 

@@ -238,7 +238,8 @@ class BlockedMatrix:
         coding = Coding.of(self._coded())
         if coding is None or coding.bytes_per_row * self.n_rows > CACHE_BYTES:
             return None
-        return coding if coding.halves_time(self.n_rows) else None
+        # Codes that take half of the time at most pay for their making.
+        return coding if coding.gain(self.n_rows) >= 2.0 else None
 
     @cached_property
     def split(self) -> bool:

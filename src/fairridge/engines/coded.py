@@ -83,10 +83,6 @@ class Coding:
         added += 4.0 * float(self.ends[-1]) ** 2 * len(self.blocks(n_rows)) / n_rows
         return columns**2 / (numbers**2 + ADDITION_COST * added)
 
-    def halves_time(self, n_rows: int) -> bool:
-        """Whether codes take at most half of the time, so that they pay for their making."""
-        return self.gain(n_rows) >= 2.0
-
     @staticmethod
     def blocks(n_rows: int) -> list[slice]:
         """Cut rows into blocks of about the same size, two at least."""

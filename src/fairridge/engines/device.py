@@ -151,7 +151,8 @@ class DeviceEngine(BlockEngine):
             self._shift = np.zeros(width)
             gram = self._gram_about(self._shift)
             if not _near_zero(gram):
-                self._shift = self._typical_row
+                row = typical_values(self.rows.sample(typical_places(self.rows.length)))
+                self._shift = np.where(np.isfinite(row), row, 0.0)
                 gram = self._gram_about(self._shift)
             names = (*self.names, *(["y"] * self.rows.n_targets))
             if np.isnan(np.diag(gram)[1 + len(self.names) :]).any():
@@ -175,12 +176,6 @@ class DeviceEngine(BlockEngine):
             self.moments()
         assert self._shift is not None
         return self._shift
-
-    @cached_property
-    def _typical_row(self) -> Floats:
-        """Medians of some rows: values that do occur."""
-        row = typical_values(self.rows.sample(typical_places(self.rows.length)))
-        return np.where(np.isfinite(row), row, 0.0)
 
     def qr_factor(self, center: Floats, scale: Floats) -> Floats:
         """Return R of a QR decomposition of the centered, scaled rows, block by block."""

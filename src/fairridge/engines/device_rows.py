@@ -321,7 +321,9 @@ class DeviceRows:
     @cached_property
     def bytes(self) -> int:
         """Size of the input."""
-        return sum(self.length * array.shape[1] * _itemsize(array) for array in self.arrays)
+        sizes = [getattr(array, "itemsize", None) or 8 for array in self.arrays]
+        widths = [array.shape[1] for array in self.arrays]
+        return self.length * int(np.dot(widths, sizes))
 
     @property
     def copied(self) -> bool:
@@ -351,7 +353,11 @@ class DeviceRows:
         values = self._coded(y)[:, None]
         if self.less_offset and offset is not None:
             values, offset = values - offset[:, None], None
-        return RowBlock(arrays, self.places, values, self._targets(values), weight, offset)
+        targets = values
+        if self.n_targets > 1:
+            codes = to_device(np.arange(float(self.n_targets))[None, :], values)
+            targets = as_float64(values == codes)
+        return RowBlock(arrays, self.places, values, targets, weight, offset)
 
     def _kept(self, arrays: tuple[Any, ...], weight: Any) -> Any:
         """Return which rows count; None if all do."""
@@ -376,11 +382,6 @@ class DeviceRows:
         """Whether the labels are 0, 1, … already."""
         labels = np.asarray(self.classes)
         return labels.dtype.kind in "iuf" and bool((labels == np.arange(len(labels))).all())
-
-    def _targets(self, values: Any) -> Any:
-        if self.n_targets == 1:
-            return values
-        return as_float64(values == to_device(np.arange(float(self.n_targets))[None, :], values))
 
     def on_host(self, rows: slice) -> Rows:
         """Bring some rows to main memory."""
@@ -426,8 +427,3 @@ def _column(arrays: tuple[Any, ...], places: tuple[Integers, ...], k: int) -> An
         if k in where:
             return array[:, int(np.flatnonzero(where == k)[0])]
     raise IndexError(f"there is no column {k}.")
-
-
-def _itemsize(array: Any) -> int:
-    size = getattr(array, "itemsize", None)
-    return 8 if size is None else int(size)

@@ -20,6 +20,7 @@ from fairridge._typing import Floats
 from fairridge.engines import Engine
 from fairridge.fairness import Definition
 from fairridge.inference.certificate import Certificate, check_certified, first_crossing
+from fairridge.inference.few_rows import attribute_of
 from fairridge.inference.optimism import optimism
 from fairridge.inference.scores import ExplainedScores, explained_scores, share_of
 from fairridge.inference.tails import too_heavy
@@ -272,12 +273,12 @@ def require_rows_of_groups(engine: Engine) -> None:
     # level included; levels without rows do not count.
     columns = np.flatnonzero(engine.moments().binary[: engine.n_sensitive])
     names = [engine.names[k] for k in columns]
-    attribute_of = [_attribute(name) or name for name in names]
-    attributes = list(dict.fromkeys(attribute_of))
+    owners = [attribute_of(name) or name for name in names]
+    attributes = list(dict.fromkeys(owners))
 
     def counts(y: Floats, Z: Floats, weight: Floats, offset: Floats | None) -> Floats:
         ones = Z[:, columns] > 0.5
-        none = [~ones[:, [own == name for own in attribute_of]].any(axis=1) for name in attributes]
+        none = [~ones[:, [own == name for own in owners]].any(axis=1) for name in attributes]
         return np.column_stack([ones, *none]).sum(axis=0).astype(np.float64)
 
     if not names:
@@ -292,12 +293,6 @@ def require_rows_of_groups(engine: Engine) -> None:
             f"{', '.join(small)}. Merge these groups with others in the data, collect more of "
             "their rows, or leave confidence out."
         )
-
-
-def _attribute(name: str) -> str | None:
-    """Return the categorical column that an encoded column is a level of, if it is one."""
-    column, bracket, _ = name.partition("[")
-    return column if bracket and name.endswith("]") else None
 
 
 def _base_level(attribute: str, names: list[str]) -> str:

@@ -72,16 +72,6 @@ class Estimates:
         errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         return errors if self.isolated is None else np.where(self.isolated, np.nan, errors)
 
-    def statistics(self) -> Floats:
-        """Return estimates over standard errors; NaN for what is fixed at zero."""
-        errors = self.standard_errors
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(errors > 0.0, self.estimate / errors, np.nan)
-
-    def p_values(self, df: float | None) -> Floats:
-        """Return two-sided p-values of the statistics."""
-        return p_value(self.statistics(), df if self.df is None else self.df)
-
     def interval(self, confidence: float, df: float | None) -> Floats:
         """Return lower and upper ends, of shape (k, 2)."""
         half = quantile(confidence, df if self.df is None else self.df) * self.standard_errors
@@ -89,13 +79,15 @@ class Estimates:
 
     def columns(self, confidence: float, df: float | None) -> dict[str, Any]:
         """Return the columns of a table of the estimates."""
-        ends = self.interval(confidence, df)
+        ends, errors = self.interval(confidence, df), self.standard_errors
+        with np.errstate(divide="ignore", invalid="ignore"):  # NaN for what is fixed at zero
+            statistics = np.where(errors > 0.0, self.estimate / errors, np.nan)
         return {
             "term": list(self.names),
             "coefficient": self.estimate,
-            "standard_error": self.standard_errors,
-            "statistic": self.statistics(),
-            "p_value": self.p_values(df),
+            "standard_error": errors,
+            "statistic": statistics,
+            "p_value": p_value(statistics, df if self.df is None else self.df),
             "lower": ends[:, 0],
             "upper": ends[:, 1],
         }

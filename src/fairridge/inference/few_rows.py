@@ -132,8 +132,14 @@ def _has_rare_levels(analysis: Analysis, n_rows: float) -> bool:
     share, codes = basis.center, binary_columns(basis.center, basis.deviations**2)
     bases: dict[str, float] = {}
     for name, of_level in zip(names, share, strict=True):
-        if name.endswith("]"):
-            column = name[: name.index("[")]
+        column = attribute_of(name)
+        if column is not None:
             bases[column] = bases.get(column, 1.0) - float(of_level)
     shares = np.concatenate([share[codes], 1.0 - share[codes], list(bases.values())])
     return bool(((shares > 1e-9) & (n_rows * shares < FEW_ROWS)).any())
+
+
+def attribute_of(name: str) -> str | None:
+    """Return the categorical column that an encoded column is a level of, if it is one."""
+    column, bracket, _ = name.partition("[")
+    return column if bracket and name.endswith("]") else None
