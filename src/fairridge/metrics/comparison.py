@@ -45,15 +45,12 @@ from fairridge.metrics.groups import (
     Attribute,
     Grouping,
     ValueWeights,
-    attribute_values,
-    attributes_of,
     crossing,
     weighted_quantiles,
     written_out,
 )
 from fairridge.metrics.intervals import UNDEFINED, Estimate
 from fairridge.metrics.outcomes import Outcomes, OutcomeSettings
-from fairridge.metrics.scored_rows import ScoredRows
 from fairridge.metrics.share_interval import (
     AdjustedDifferences,
     Judged,
@@ -95,14 +92,6 @@ class AuditedColumns:
     attributes: tuple[Attribute, ...]
     intersections: bool = False  # whether attributes are crossed
     backend: Any = None  # the frame library of tables
-
-    @classmethod
-    def of_rows(cls, rows: ScoredRows, bins: int) -> AuditedColumns:
-        """Learn the groups of rows in memory."""
-        table = rows.attributes
-        assert table is not None
-        values = attribute_values(table, rows.mean_weight)
-        return cls(attributes_of(values, bins), backend=table.backend)
 
     @property
     def names(self) -> list[str]:

@@ -18,7 +18,7 @@ from fairridge.data.columns import CategoricalColumn, encode_columns
 from fairridge.data.pipelines import predicted
 from fairridge.estimators._model import bound_text
 from fairridge.export import linear_form
-from fairridge.metrics.measure import Measure, share_of_means
+from fairridge.metrics.measure import Measure, of_predictions, share_of_means
 from fairridge.metrics.share_interval import Judged
 from fairridge.outputs import checksum, writing
 from fairridge.validation.betting import BET_ROWS, EProcess, StreamColumns, add_rows
@@ -506,7 +506,7 @@ def monitored_scores(model: Any, X: Any = None, sensitive_features: Any = None) 
     S = as_table(sensitive_features, argument="sensitive_features")
     encoding = encode_columns(S, range(S.shape[1]), missing="level")
     attributes = S.labels
-    measure = share_of_means(Measure("", "means", attributes), known.family, rates=False)
+    measure = of_predictions(known.family, attributes)
     scores = predicted(model, X, sensitive_features)
     scores = scores[:, 1:] if scores.ndim == 2 and scores.shape[1] == 2 else scores
     n_scores = 1 if scores.ndim == 1 else scores.shape[1]

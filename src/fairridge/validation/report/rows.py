@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from operator import itemgetter
@@ -62,8 +63,10 @@ class ReportRows:
     def of(cls, model: ScoredModel, given: PassedRows, options: ReportSettings) -> ReportRows:
         """Read and score rows that a fitted model was not fitted to."""
         if isinstance(given.X, RowSource):
-            return cls._of_source(model, given.X, options)
-        return cls._in_memory(*read_rows(model, model.inner_rows(given)), options)
+            batches, kinds = _batches(model, given.X, options), given.X.roles.kinds
+            return cls._of_batches(batches, None, options, kinds)
+        inputs, rows = read_rows(model, model.inner_rows(given))
+        return cls._of_batches(InMemory((inputs, rows)), inputs, options)
 
     @classmethod
     def of_training(cls, case: Case, options: ReportSettings) -> ReportRows:
@@ -74,29 +77,22 @@ class ReportRows:
             offset=inputs.offset,
             attributes=sensitive_table(training.design, inputs.table, inputs.attributes),
         )
-        return cls._in_memory(inputs, rows, options)
+        return cls._of_batches(InMemory((inputs, rows)), inputs, options)
 
     @classmethod
-    def _in_memory(cls, inputs: Inputs, rows: ScoredRows, options: ReportSettings) -> ReportRows:
-        n_rows, weighted = inputs.table.shape[0], inputs.weight is not None
-        columns = AuditedColumns.of_rows(rows, options.bins)
-        return cls(InMemory((inputs, rows)), inputs, rows, n_rows, weighted, columns)
-
-    @classmethod
-    def _of_source(
-        cls, model: ScoredModel, source: RowSource, options: ReportSettings
+    def _of_batches(
+        cls,
+        batches: Batches,
+        inputs: Inputs | None,
+        options: ReportSettings,
+        kinds: Mapping[str, str] | None = None,
     ) -> ReportRows:
-        """Look at all rows of a source once, batch by batch."""
-        if options.top is not None:
-            raise TypeError("top needs the rows in memory: pass a frame or an array.")
-        _require_batches(model, source)
-        reader = ModelReader(model, source.roles)
-        width = len(model.linear._fitted.design.encoded_names)
-        batches = Streamed(source, reader.columns, reader).in_pieces(width)
-        seen = batches.sum(partial(_first_look, source.roles))
-        columns = AuditedColumns(attributes_of(seen["attributes"], options.bins))
-        weighted = source.roles.weight is not None
-        return cls(batches, None, seen["row"].value, seen["rows"], weighted, columns)
+        """Look at all rows once; those in memory are one batch."""
+        seen = batches.sum(partial(_first_look, kinds))
+        row = seen["row"].value
+        backend = None if inputs is None else row.attributes.backend
+        columns = AuditedColumns(attributes_of(seen["attributes"], options.bins), backend=backend)
+        return cls(batches, inputs, row, seen["rows"], seen["weighted"].value, columns)
 
     @property
     def scored(self) -> Batches:
@@ -104,8 +100,10 @@ class ReportRows:
         return self.batches.map(itemgetter(1))
 
 
-def _require_batches(model: ScoredModel, source: RowSource) -> None:
-    """Raise unless the model scores batches of rows, and these have what it needs."""
+def _batches(model: ScoredModel, source: RowSource, options: ReportSettings) -> Batches:
+    """Return batches of a source, read and scored; raise unless they have what the model needs."""
+    if options.top is not None:
+        raise TypeError("top needs the rows in memory: pass a frame or an array.")
     if model.kind != "linear" or model.steps is not None:
         raise TypeError(
             "a report on rows that are not in memory takes a linear model of fairridge; use "
@@ -117,6 +115,9 @@ def _require_batches(model: ScoredModel, source: RowSource) -> None:
             "audit(source, predictions)."
         )
     source.roles.require_training()
+    reader = ModelReader(model, source.roles)
+    width = len(model.linear._fitted.design.encoded_names)
+    return Streamed(source, reader.columns, reader).in_pieces(width)
 
 
 @dataclass(frozen=True)
@@ -172,14 +173,15 @@ class ModelReader:
         return read_rows(self.model, given, batch=True)
 
 
-def _first_look(roles: Roles, read: Read) -> Sums:
-    """Look at a batch for what all rows decide before they are summed."""
-    _, rows = read
+def _first_look(kinds: Mapping[str, str] | None, read: Read) -> Sums:
+    """Look at rows for what all of them decide before they are summed; batches have `kinds`."""
+    inputs, rows = read
     assert rows.attributes is not None
     return Sums({
-        "attributes": attribute_values(rows.attributes, rows.mean_weight, roles.kinds),
+        "attributes": attribute_values(rows.attributes, rows.mean_weight, kinds),
         "rows": len(rows.weight),
-        "row": Alike(_head(rows)),
+        "weighted": Alike(inputs.weight is not None),
+        "row": Alike(rows if kinds is None else _head(rows)),
     })  # fmt: skip
 
 
