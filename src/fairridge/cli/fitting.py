@@ -112,8 +112,7 @@ def path(
     def show() -> None:
         if model.predictor_penalty == "cv":
             bound, value = model.unfairness, fitted.predictor_penalty
-            text = f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}."
-            note(text)
+            note(f"Penalty on predictors, chosen by cross-validation at r = {bound}: {value:.4g}.")
         _show_path(fitted)
 
     return Result(facts, show, saved=(out, plot), notes=training.notes)
@@ -131,8 +130,7 @@ def _read(
 def _show_model(model: Any, everything: bool) -> None:
     """Print facts and coefficients; many only if everything is wanted."""
     summary = model.summary(details=everything)
-    tables = summary._tables()
-    show("\n\n".join(replace(table, brief=not everything).text() for table in tables))
+    show("\n\n".join(replace(table, brief=not everything).text() for table in summary._tables()))
     if len(summary.coefficients) > SHOWN_ROWS and not everything:
         say("--all shows all coefficients.", style="dim")
 

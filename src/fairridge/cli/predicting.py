@@ -79,8 +79,7 @@ def predict(
         if on_bad_row == "error":
             table, scores = source.table, scored_columns(fitted, source, offset, exposure)
         else:
-            shifts = offset, exposure
-            table, scores = _scored_where_possible(fitted, source, shifts, on_bad_row)
+            table, scores = _scored_where_possible(fitted, source, (offset, exposure), on_bad_row)
     if fitted._fitted.offsets and fitted.family_.link == "log":
         what = "counts or amounts" if exposure is not None else "rates, per unit of exposure"
         note(f"note: predictions are {what}.")

@@ -291,8 +291,7 @@ def _encoded_columns(X: Any, settings: Settings, roles: ColumnRoles, weight: Any
     if rare is not None:
         check_number("min_frequency", rare, minimum=0.0, strict=True)
     missing, weight = settings.get("missing", "error"), weights(weight, n)
-    sensitive = list(roles.sensitive)
-    design = learn_design(as_table(X), None, sensitive, None, weight, rare, missing)
+    design = learn_design(as_table(X), None, list(roles.sensitive), None, weight, rare, missing)
     most = settings.get("max_levels", most_levels(n))
     for column in design.columns:
         if not isinstance(column, CategoricalColumn):

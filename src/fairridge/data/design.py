@@ -175,8 +175,7 @@ class Design:
                 (self.predictors, pieces[1], predictor_map, "predictor_map"),
             )
         ]
-        mapped = replace(self, sensitive=encodings[0], predictors=encodings[1])
-        return mapped.with_unique_names()
+        return replace(self, sensitive=encodings[0], predictors=encodings[1]).with_unique_names()
 
     def refitted(self, pieces: Pieces, weight: Floats | None) -> Design:
         """Fit the same maps to other rows."""

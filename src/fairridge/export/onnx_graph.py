@@ -110,8 +110,7 @@ def completed(
 ) -> Any:
     """Add a linear model to a graph that makes its columns, or to an empty one."""
     onnx = graph.onnx
-    eta = _linear_predictor(graph, form, offset, exposure)
-    outputs = _outputs(graph, form, eta)
+    outputs = _outputs(graph, form, _linear_predictor(graph, form, offset, exposure))
     built = onnx.helper.make_graph(
         graph.nodes, form.estimator_name, graph.inputs, outputs, graph.constants
     )
@@ -309,8 +308,7 @@ def encoded_levels(name: str, levels: list[Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _outputs(graph: Graph, form: LinearForm, eta: str) -> list[Any]:
-    m = len(form.intercept)
-    outputs = [graph.value(eta, "DOUBLE", ["n", m])]
+    outputs = [graph.value(eta, "DOUBLE", ["n", len(form.intercept)])]
     if form.classes is None:
         MEANS[form.link](graph, eta, "prediction")
         return [*outputs, graph.value("prediction", "DOUBLE", ["n", 1])]

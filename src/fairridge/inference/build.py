@@ -203,8 +203,7 @@ def _reported(analysis: Analysis) -> Booleans:
 def _covariances(analysis: Analysis, branch: Branch, products: Floats) -> tuple[Floats, Floats]:
     """Return covariances of raw coefficients, and of fair ones with λ, by class."""
     raw, fair, lambda_ = analysis.maps(branch)
-    unit = penalty_unit(analysis.problem)
-    fair = np.column_stack([fair, unit * lambda_])
+    fair = np.column_stack([fair, penalty_unit(analysis.problem) * lambda_])
     return raw.T @ products @ raw, fair.T @ products @ fair
 
 

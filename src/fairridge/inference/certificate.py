@@ -204,8 +204,7 @@ def odds_behind(probability: float, odds: float, *, columns: float, spread: floa
     """Return the ω′ whose quantile is the given ω; 0 if the quantile at 0 is larger."""
 
     def excess(root: float) -> float:
-        other = root * root
-        return quantile_of_odds(probability, other, columns=columns, spread=spread) - odds
+        return quantile_of_odds(probability, root * root, columns=columns, spread=spread) - odds
 
     if excess(0.0) >= 0.0:
         return 0.0

@@ -177,8 +177,7 @@ class Explained(DeviceConstants):
     @cached_property
     def to_theta(self) -> Floats:
         """S⁻¹J, of shape (K, q, m·k): what s̃ of a row is multiplied by."""
-        J = self.jacobian.reshape(*self.covariance.shape, -1)
-        return np.asarray(self.inverse @ J)
+        return np.asarray(self.inverse @ self.jacobian.reshape(*self.covariance.shape, -1))
 
     @property
     def slope(self) -> Floats:
@@ -306,8 +305,7 @@ class Totals(DeviceConstants):
     @property
     def slope(self) -> Floats:
         """Jᵀν, of shape (m, k)."""
-        m = len(self.contrasts)
-        return (self.multipliers @ self.jacobian).reshape(m, -1)
+        return (self.multipliers @ self.jacobian).reshape(len(self.contrasts), -1)
 
     def subtract_rows(self, at: RowsOfModel, factor: float, out: Floats) -> None:
         """Subtract what each row adds to Jᵀν from what it adds to the equations."""

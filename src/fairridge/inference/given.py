@@ -60,8 +60,7 @@ class Given(DeviceConstants):
         M[:, others] -= M[:, 1 : 1 + q] @ basis.B
         M = to_raw(state.fit.basis) @ M
         inverse_w = block_diag(1.0, pinvh(basis.of_controls.scatter() / basis.weight))
-        theta = state.theta @ np.linalg.inv(M).T
-        return cls(M, inverse, inverse_w, controls, others, theta)
+        return cls(M, inverse, inverse_w, controls, others, state.theta @ np.linalg.inv(M).T)
 
     @property
     def q(self) -> int:

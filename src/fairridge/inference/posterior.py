@@ -36,8 +36,7 @@ def posterior_covariance(problem: PenalizedProblem, fit: Fit) -> Floats | None:
     if not prior or settings.predictor_penalty == 0.0 or q + p > MAX_KEPT_COLUMNS:
         return None
     penalty, lambda_2 = settings.penalty, settings.predictor_penalty
-    K = penalty.quadratic(basis.sensitive)
-    of_S = _covariance(basis.sensitive, K, fit.lambda_)
+    of_S = _covariance(basis.sensitive, penalty.quadratic(basis.sensitive), fit.lambda_)
     U, prior_variance = basis.predictors, 1.0 / lambda_2
     # 1/(l + λ₂) in the directions with variance, 1/λ₂ in all others.
     change = 1.0 / (U.eigenvalues + lambda_2) - prior_variance

@@ -35,8 +35,7 @@ def restored(
     same = all_rows.n_rows == n_rows and len(stored[0]) == 1 + len(problem.basis.center)
     if not same:
         raise ValueError(OTHER_ROWS)
-    contrasts = problem.family.to_contrasts(stored)
-    problem.resume(lambda_, contrasts)
+    problem.resume(lambda_, problem.family.to_contrasts(stored))
     fit = problem.fits(np.array([lambda_]))[0]
     refitted = problem.basis.raw_coefficients(fit.alpha, fit.beta)
     spread = problem.basis.deviations.copy()

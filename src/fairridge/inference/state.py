@@ -192,8 +192,7 @@ def plain_state(fit: Fit, unit: float, regime: Regime, *, blind: bool) -> State:
     else:
         _, gradient, hessian = derivatives_at(fit, theta, 2)
     lambda_ = 0.0 if regime == "free" else fit.lambda_ / unit
-    directions = _directions(fit, hessian, blind)
-    return State(fit, regime, theta, gradient, hessian, lambda_, directions)
+    return State(fit, regime, theta, gradient, hessian, lambda_, _directions(fit, hessian, blind))
 
 
 def _directions(fit: Fit, hessian: Floats, blind: bool) -> Floats:

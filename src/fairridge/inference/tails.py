@@ -57,8 +57,7 @@ def too_heavy(engine: Engine, center: Floats) -> str | None:
         return largest((columns[:, :-1] - columns[:, -1:]) ** 2, count + 1)
 
     sums: Any = engine.sum_over_rows(squares, center, np.zeros(len(raw)), raw)
-    found = sums.values
-    indexes = [tail_index(column) for column in found.T]
+    indexes = [tail_index(column) for column in sums.values.T]
     least = int(np.argmin(indexes))
     if indexes[least] >= LEAST_INDEX * count / gamma.isf(LEVEL, count):
         return None

@@ -215,8 +215,7 @@ class FairStacking(BaseEstimator):
         """Read the rows, and cross-fit everything below the layer."""
         self._check_parameters()
         layer = self._layer()
-        shift = layer._shift(None, exposure)
-        inputs = read_inputs(X, sensitive_features, sample_weight, shift, y)
+        inputs = read_inputs(X, sensitive_features, sample_weight, layer._shift(None, exposure), y)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -393,8 +392,7 @@ class FairStacking(BaseEstimator):
     def _inputs(self, X: Any, sensitive_features: Any, exposure: Any) -> Inputs:
         """Read rows of a fitted model."""
         check_is_fitted(self)
-        shift = self.layer_._shift(None, exposure)
-        return read_inputs(X, sensitive_features, None, shift)
+        return read_inputs(X, sensitive_features, None, self.layer_._shift(None, exposure))
 
     def _read_new(
         self,

@@ -82,8 +82,7 @@ class Barycenter(PredictionModel):
             "… unconstrained": f"{parts['wasserstein_unconstrained']:.6g}",
             "Status": self.status_,
         }
-        notes = ("plain mean, mean: of predictions in training, without and with the bound.",)
-        return facts, notes
+        return facts, ("plain mean, mean: of predictions in training, without and with the bound.",)
 
     # --------------------------------------------------------------- learning
 

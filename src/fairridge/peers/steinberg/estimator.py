@@ -152,8 +152,7 @@ class SteinbergRegressor(RegressorMixin, LinearModel):
                 column.encoded_names if isinstance(column, FilledColumn) else (column.name,)
             )
         ]
-        information = problem.information(solution.fit)
-        self.mutual_information_ = dict(zip(names, information, strict=True))
+        self.mutual_information_ = dict(zip(names, problem.information(solution.fit), strict=True))
         return self
 
     def _facts(self) -> dict[str, str]:

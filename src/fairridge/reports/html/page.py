@@ -160,8 +160,7 @@ def _audit_page(contents: ReportContents) -> str:
         chosen if contents.chosen == contents.free else f"bound r = {chosen}",
     ]
     links = [element("a", name, href=f"#{target}") for target, name in LINKS.items()]
-    about = "Light, dark or automatic"
-    theme = element("button", "Theme", type="button", id="theme", title=about)
+    theme = element("button", "Theme", type="button", id="theme", title="Light, dark or automatic")
     bar = element("nav", links, theme, aria_label="Sections"), console(contents, board)
     payload = board.payload() | {
         "chosen": contents.chosen,

@@ -227,8 +227,7 @@ def _means(audit: Audit) -> Write:
     """Return how means are written: of numbers with decimals that tell groups apart."""
     if audit.kind == "classification":
         return percent
-    groups = audit._groups
-    means = [v for g in groups for v in (g.mean_prediction.value, g.mean_response.value)]
+    means = [v for g in audit._groups for v in (g.mean_prediction.value, g.mean_response.value)]
     return partial(number, places=decimals(means))
 
 
