@@ -5,7 +5,7 @@ import numpy as np
 from fairridge.data import Rows, Slab
 from fairridge.engines import MemoryEngine
 from fairridge.fairness import StatisticalParity
-from fairridge.inference import Analysis, inference_of
+from fairridge.inference import Analysis, Scheme, inference_of
 from fairridge.inference.kinds import penalty_unit
 from fairridge.inference.passes import Pass, row_terms
 from fairridge.penalties import Ridge
@@ -95,7 +95,7 @@ def by_class(family, influences):
 
 def analyzed(family, data, definition, r, weight=None, offset=None, **options):
     problem = problem_of(family, data, weight, offset, definition=definition, **options)
-    return Analysis(problem, solution_of(problem, definition, r))
+    return Analysis(problem, solution_of(problem, definition, r), Scheme())
 
 
 def influences_of(analysis, branch=None):

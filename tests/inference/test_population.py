@@ -6,7 +6,6 @@ import pytest
 from fairridge import FairRidgeClassifier, FairRidgeRegressor
 from fairridge.fairness import StatisticalParity
 from fairridge.families import Binomial, Cox, Gaussian, Multinomial
-from fairridge.inference.analysis import Scheme
 from fairridge.inference.passes import Pass, row_terms
 from fairridge.inference.population import Population
 from fairridge.penalties import Ridge
@@ -44,7 +43,7 @@ def test_rows_move_the_odds_of_a_given_model_as_their_weights_do(family, r, opti
     settings = SETTINGS | options
     w = np.random.default_rng(2).random(60) + 0.3
     analysis = analyzed(family, data, VARIANCE, r, w, **settings)
-    named = analysis.of_population(Scheme())
+    named = analysis.of_population()
     terms = row_terms(analysis.fit.engine, family, Pass(analysis.branch, tuple(named.values())))
     scores = (
         family.to_contrasts(

@@ -315,10 +315,10 @@ def bands(
             choice = Choice(fit.lambda_, status)
             solution = Solution(float(r), fit, float(achieved), {}, choice)
             like = analyses[0] if analyses else None
-            analyses.append(Analysis(problem, solution, like))
+            analyses.append(Analysis(problem, solution, scheme, like))
         names = tuple(name for name, _ in path.named_coefficients())
         backend = training.backend
-        return bands_of(analyses, scheme, confidence=confidence, names=names, backend=backend)
+        return bands_of(analyses, confidence=confidence, names=names, backend=backend)
 
 
 def _not_isolated(problem: PenalizedProblem) -> Any:

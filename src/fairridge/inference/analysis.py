@@ -35,7 +35,7 @@ class Scheme:
 
 
 class Analysis:
-    """The influence functions of one model, in both regimes of its bound."""
+    """The influence functions of one model, in both regimes of its bound, and their sums."""
 
     # `like` is another model of the same problem, whose model without a bound serves this one, too.
 
@@ -43,12 +43,13 @@ class Analysis:
         self,
         problem: PenalizedProblem,
         solution: Solution,
+        scheme: Scheme,
         like: Analysis | None = None,
     ) -> None:
         check_model(problem, solution)
         if like is not None:  # the model without a bound is the same
             vars(self).update(free_state=like.free_state, free_branch=like.free_branch)
-        self.problem, self.solution = problem, solution
+        self.problem, self.solution, self.scheme = problem, solution, scheme
         self.fit, self.basis, self.family = solution.fit, problem.basis, problem.family
 
     @property
@@ -155,30 +156,29 @@ class Analysis:
             quantities["optimism"] = self._directly(Optimism(self.branch))
         return quantities
 
-    def optimism(self, named: Sequence[str], sums: Floats, scheme: Scheme) -> float | None:
+    def optimism(self, named: Sequence[str], sums: Floats) -> float | None:
         """Return what the log-likelihood of the rows exceeds that of as many others by."""
         # A bound that costs much leaves large residuals, of which coefficients that would have
         # small ones without it follow little: fewer than their number. None where they are not
         # known, or free.
-        if "optimism" not in named or scheme.clusters is not None:
+        if "optimism" not in named or self.scheme.clusters is not None:
             return None
         total = float(sums[-1, self.branch.width + list(named).index("optimism")])
-        n_rows, gaussian = self.n_rows(scheme), self.family.least_squares
+        n_rows, gaussian = self.n_rows, self.family.least_squares
         weight, fit = self.basis.weight, self.fit
         dispersion = fit.deviance / weight if gaussian else self.problem.dispersion(fit)
         degrees = max(n_rows - self.parameters(), 1.0)
         return total / weight / dispersion * n_rows / degrees + float(gaussian)
 
-    def of_population(self, scheme: Scheme) -> dict[str, Quantity]:
+    def of_population(self) -> dict[str, Quantity]:
         """Return quantities that relate R² on S in the rows to that in their population."""
         share, odds = self.share_on_sensitive, self.odds
         if share is None or not 0.0 < odds < np.inf:
             return {}
-        repeated = scheme.frequency and scheme.clusters is None
         slope = 1.0 / (2.0 * np.sqrt(odds) * (1.0 - share.value) ** 2)
         return {
             "spread": self._directly(share, slope),
-            "explaining": self._directly(Explaining(repeated, share.given)),
+            "explaining": self._directly(Explaining(self._repeated, share.given)),
         }
 
     def _directly(self, moved: Direct, factor: float = 1.0) -> Quantity:
@@ -200,43 +200,50 @@ class Analysis:
             return 0.0
         return share.value / (1.0 - share.value) if share.value < 1.0 else np.inf
 
-    def sums(self, branch: Branch, scheme: Scheme, quantities: tuple[Quantity, ...] = ()) -> Floats:
+    def sums(self, branch: Branch, quantities: tuple[Quantity, ...] = ()) -> Floats:
         """Return sums of products of the terms of a branch and of some quantities."""
         self.require_rows()
-        what, weighing = Pass(branch, quantities), self.weighing(scheme)
-        return products(self.fit.engine, self.family, what, weighing, scheme.clusters)
+        what, clusters = Pass(branch, quantities), self.scheme.clusters
+        return products(self.fit.engine, self.family, what, self.weighing, clusters)
 
     def require_rows(self) -> None:
         """Refuse rows that are not in memory if they depend on each other."""
         if not self.family.separable and not _in_memory(self.fit.engine):
             raise ValueError("standard errors of a Cox model need the rows in memory.")
 
-    def weighing(self, scheme: Scheme) -> Weighing:
-        """Return how much each row counts."""
+    @property
+    def _repeated(self) -> bool:
+        """Whether a row counts as often as its weight says."""
         # The rows of a cluster add up, whatever their weights stand for.
-        repeated = scheme.frequency and scheme.clusters is None
-        if scheme.covariance != "HC3":
-            return Weighing(repeated)
+        return self.scheme.frequency and self.scheme.clusters is None
+
+    @cached_property
+    def weighing(self) -> Weighing:
+        """How much each row counts."""
+        if self.scheme.covariance != "HC3":
+            return Weighing(self._repeated)
         if not self.family.separable or self.family.n_predictors > 1:
             why = "is a matrix" if self.family.separable else "depends on other rows' risk sets"
             raise ValueError(
                 f"covariance='HC3' needs the leverage of single rows, which {why} in a "
                 f"{self.family.name} model; use 'HC1'."
             )
-        return Weighing(repeated, (self.state.leverage_root(), self.basis.weight))
+        return Weighing(self._repeated, (self.state.leverage_root(), self.basis.weight))
 
     # ------------------------------------------------------------ coefficients
 
-    def n_rows(self, scheme: Scheme) -> float:
-        """Return the number of rows, of those too that rows stand for."""
-        return self.basis.weight if scheme.frequency else float(self.problem.engine.n_rows)
+    @property
+    def n_rows(self) -> float:
+        """The number of rows, of those too that rows stand for."""
+        return self.basis.weight if self.scheme.frequency else float(self.problem.engine.n_rows)
 
-    def finite_sample(self, scheme: Scheme) -> tuple[float, float | None]:
-        """Return the factor on HC0, and degrees of freedom (None for normal quantiles)."""
+    @cached_property
+    def finite_sample(self) -> tuple[float, float | None]:
+        """The factor on HC0, and degrees of freedom (None for normal quantiles)."""
+        scheme, n_rows = self.scheme, self.n_rows
         if scheme.clusters is not None:
             groups = int(scheme.clusters.max()) + 1
             return groups / (groups - 1.0), groups - 1.0
-        n_rows = self.n_rows(scheme)
         degrees = n_rows - self.parameters()
         if degrees <= 0:
             raise ValueError(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fairridge._typing import Floats
-from fairridge.inference.analysis import Analysis, Scheme
+from fairridge.inference.analysis import Analysis
 from fairridge.inference.estimates import quantile
 from fairridge.inference.passes import Pass, Weighing
 from fairridge.inference.rows import FairRows
@@ -137,7 +137,6 @@ def _joint(
 
 def bands_of(
     analyses: Sequence[Analysis],
-    scheme: Scheme,
     *,
     confidence: float,
     names: tuple[str, ...],
@@ -145,12 +144,12 @@ def bands_of(
 ) -> PathBands:
     """Return bands for the models of a path."""
     first = analyses[0]
-    factor, df = first.finite_sample(scheme)
+    factor, df = first.finite_sample
     parts = []
     for analysis in analyses:
         what = Pass(analysis.branch)
         onto = what.completion() @ analysis.maps(what.branch)[1]
-        parts.append((what, onto, analysis.weighing(scheme)))
+        parts.append((what, onto, analysis.weighing))
     first.require_rows()
     over_rows = partial(_joint, first.family, tuple(parts))
     sums: Floats = first.fit.engine.sum_over_columns(over_rows, first.basis.center)
@@ -159,7 +158,7 @@ def bands_of(
     # Wider by as much as intervals at one bound are.
     student = quantile(confidence, df) / quantile(confidence, None)
     critical = student * np.array([_critical(part, confidence) for part in joint])
-    largest = _with_kink(analyses, scheme, factor / first.basis.weight**2, errors)
+    largest = _with_kink(analyses, factor / first.basis.weight**2, errors)
     estimate = np.array([analysis.fair_values() for analysis in analyses])
     bounds = np.array([analysis.solution.unfairness for analysis in analyses])
     return PathBands(names, bounds, estimate, largest, critical, confidence, backend)
@@ -181,22 +180,20 @@ def _critical(covariance: Floats, confidence: float) -> float:
     return max(drawn, quantile(confidence, None))
 
 
-def _with_kink(
-    analyses: Sequence[Analysis], scheme: Scheme, factor: float, errors: Floats
-) -> Floats:
+def _with_kink(analyses: Sequence[Analysis], factor: float, errors: Floats) -> Floats:
     """Take the larger of two errors at bounds that may or may not bind."""
     first, out = analyses[0], errors.copy()
     named = first.quantities()
     if "unconstrained" not in named:
         return out
-    sums = first.sums(first.branch, scheme, (named["unconstrained"],))
+    sums = first.sums(first.branch, (named["unconstrained"],))
     error = np.sqrt(factor * max(float(sums[-2, -2]), 0.0))
     for k, analysis in enumerate(analyses):
         near = analysis.near_kink(first.unconstrained, error)
         other = analysis.other_branch if near else None
         if other is not None:
             _, weights, _ = analysis.maps(other)
-            products = analysis.sums(other, scheme)[:-1, :-1]
+            products = analysis.sums(other)[:-1, :-1]
             variances = factor * ((weights.T @ products) * weights.T).sum(axis=1)
             out[k] = np.maximum(out[k], np.sqrt(np.maximum(variances, 0.0)))
     return out

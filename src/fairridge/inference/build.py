@@ -55,23 +55,23 @@ def inference_of(
     rows: tuple[Integers, int] | None = None,
 ) -> Inference:
     """Estimate the covariance of a fair model, in one more pass over its rows."""
-    analysis = Analysis(problem, solution)
     scheme = scheme_of(covariance, clusters, frequency, problem.engine.n_rows)
-    branch, named = analysis.branch, analysis.quantities() | analysis.of_population(scheme)
+    analysis = Analysis(problem, solution, scheme)
+    branch, named = analysis.branch, analysis.quantities() | analysis.of_population()
     quantities, count = tuple(named.values()), branch.width
-    sums = analysis.sums(branch, scheme, quantities) if products is None else products.own
+    sums = analysis.sums(branch, quantities) if products is None else products.own
     if products is not None or known:
         require_zero_mean(analysis, sums)
-    factor, df = analysis.finite_sample(scheme)
-    optimism = analysis.optimism(list(named), sums, scheme)
+    factor, _ = analysis.finite_sample
+    optimism = analysis.optimism(list(named), sums)
     factor /= analysis.basis.weight**2
     sums = factor * sums
     estimated = _quantities(named, sums[count:-1, count:-1])
     near = analysis.near_kink(analysis.unconstrained, estimated.get("unconstrained", (0.0, 0.0))[1])
-    of_raw, of_fair = _coefficients(analysis, scheme, sums, factor, near, products, labels)
+    of_raw, of_fair = _coefficients(analysis, sums, factor, near, products, labels)
     notes = (*_notes(analysis, near), *notes_on_few_rows(of_raw))
-    facts = _facts(analysis, scheme, df, near, title=title, notes=notes, optimism=optimism)
-    population = _population(analysis, scheme, named, sums, factor, df)
+    facts = _facts(analysis, near, title=title, notes=notes, optimism=optimism)
+    population = _population(analysis, named, sums, factor)
     of_raw = _with_isolated(of_raw, analysis, coefficients)
     if order is not None:
         of_raw = of_raw.take(_places(order, analysis))
@@ -85,7 +85,6 @@ def inference_of(
 
 def _coefficients(
     analysis: Analysis,
-    scheme: Scheme,
     sums: Floats,
     factor: float,
     near: bool,
@@ -96,11 +95,11 @@ def _coefficients(
     branch, other = analysis.branch, analysis.other_branch if near else None
     raw, fair = _covariances(analysis, branch, sums[: branch.width, : branch.width])
     if other is not None:
-        sums_there = analysis.sums(other, scheme) if products is None else products.other
+        sums_there = analysis.sums(other) if products is None else products.other
         there = _covariances(analysis, other, factor * sums_there[:-1, :-1])
         raw, fair = _larger(raw, there[0]), _larger(fair, there[1])
     found = _estimates(analysis, labels, raw, fair)
-    return found if products is not None else with_few_rows(analysis, branch, scheme, found)
+    return found if products is not None else with_few_rows(analysis, branch, found)
 
 
 def _influence_of_rows(
@@ -227,11 +226,9 @@ def _quantities(named: dict[str, Quantity], covariance: Floats) -> dict[str, tup
 
 def _population(
     analysis: Analysis,
-    scheme: Scheme,
     named: dict[str, Any],
     sums: Floats,
     factor: float,
-    df: float | None,
 ) -> Population | str:
     """Read the odds in the population off sums of products that were scaled by a factor."""
     # Or say why the definition has no such interval.
@@ -243,19 +240,20 @@ def _population(
             "StatisticalParity(measure='variance')."
         )
     basis, width, count = analysis.basis, analysis.branch.width, len(share.given.alpha)
-    columns, degrees = float(count * basis.sensitive.rank), np.inf if df is None else df
+    columns, df = float(count * basis.sensitive.rank), analysis.finite_sample[1]
+    degrees = np.inf if df is None else df
     binds, other = analysis.regime != "free", share.total * (1.0 - share.value)
     if not np.isfinite(odds) or other <= 0.0:
         return Population(odds, 0.0, columns, degrees, binds)
     if odds > 0.0:
         place, explaining = (width + list(named).index(name) for name in ("spread", "explaining"))
-        if scheme.clusters is None:
+        if analysis.scheme.clusters is None:
             total, squares = (float(sums[k, explaining] / factor) for k in (-1, explaining))
             if squares > 0.0:  # else S explains nothing
                 degrees = min(degrees, max(total * total / squares - 1.0, 1.0))
         return Population(odds, float(sums[place, place]), columns, degrees, binds)
     if analysis.fit.given is not None:  # sums of a branch have α of S itself
-        if scheme.clusters is not None:
+        if analysis.scheme.clusters is not None:
             return "population_unfairness at r = 0 given controls is not known for clusters."
         (scores,) = explained_scores([analysis.fit], analysis.fit.engine)
         variances = scores.covariance[:-2, :-2] / other
@@ -267,15 +265,15 @@ def _population(
     return Population(odds, spread, columns, degrees, binds)
 
 
-def _facts(analysis: Analysis, scheme: Scheme, df: float | None, near: bool, **more: Any) -> Facts:
+def _facts(analysis: Analysis, near: bool, **more: Any) -> Facts:
     problem, fit, family = analysis.problem, analysis.fit, analysis.family
     gaussian = family.least_squares
     return Facts(
         family=family.name,
         definition=analysis.problem.definition.name,
-        covariance=scheme.covariance,
+        covariance=analysis.scheme.covariance,
         n_rows=problem.engine.n_rows,
-        df=df,
+        df=analysis.finite_sample[1],
         unfairness=analysis.solution.unfairness,
         binding=analysis.regime != "free",
         near_kink=near,

@@ -129,10 +129,10 @@ def products_of(
 ) -> RowProducts:
     """Sum over the rows of one party, with the moments of all."""
     # `model` is a digest of all that must be the same for all parties.
-    analysis = Analysis(problem, solution)
-    named = analysis.quantities() | analysis.of_population(scheme)
-    own = analysis.sums(analysis.branch, scheme, tuple(named.values()))
+    analysis = Analysis(problem, solution, scheme)
+    named = analysis.quantities() | analysis.of_population()
+    own = analysis.sums(analysis.branch, tuple(named.values()))
     other = np.zeros((0, 0))
     if analysis.bounded and analysis.other_branch is not None:
-        other = analysis.sums(analysis.other_branch, scheme)
+        other = analysis.sums(analysis.other_branch)
     return RowProducts(model, n_rows, own, other)

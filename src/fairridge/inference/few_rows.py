@@ -26,7 +26,7 @@ from fairridge._arrays import namespace
 from fairridge._typing import Floats
 from fairridge.engines import binary_columns
 from fairridge.families.sums import any_arrays
-from fairridge.inference.analysis import Analysis, Scheme
+from fairridge.inference.analysis import Analysis
 from fairridge.inference.estimates import Estimates
 from fairridge.inference.influence import Branch
 from fairridge.inference.passes import LEAST_LEFT, Weighing
@@ -61,22 +61,22 @@ def _sums(onto: Floats, weighing: Weighing, covariance: str, at: RowsOfModel) ->
 def with_few_rows(
     analysis: Analysis,
     branch: Branch,
-    scheme: Scheme,
     estimates: tuple[Estimates, Estimates],
 ) -> tuple[Estimates, Estimates]:
     """Correct the errors of raw and fair coefficients of few rows; give them degrees of freedom."""
     family, state = analysis.family, analysis.state
     simple = family.separable and family.n_predictors == 1
-    if not (simple and _has_rare_levels(analysis, analysis.n_rows(scheme))):
+    if not (simple and _has_rare_levels(analysis, analysis.n_rows)):
         return estimates
     width, maps = state.theta.shape[1], analysis.maps(branch)[:2]
     onto = np.hstack([each[:width] for each in maps])
+    scheme = analysis.scheme
     weighing = Weighing(scheme.frequency, (state.leverage_root(), analysis.basis.weight))
     each = branch.of_rows(family, partial(_sums, onto, weighing, scheme.covariance))
     sums = analysis.fit.engine.sum_over_columns(each, branch.center)
     if scheme.clusters is not None:
         sums[2:] = 0.0  # residuals of a cluster are not independent: only single rows are found
-    factor, df = analysis.finite_sample(scheme)
+    factor, df = analysis.finite_sample
     first, second = np.split(sums, [maps[0].shape[1]], axis=1)
     return (
         _corrected(estimates[0], first, factor, df),
