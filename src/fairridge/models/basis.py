@@ -320,11 +320,3 @@ def _on_sensitive(factor: Factor, standardized: tuple[Spectrum, Floats] | None) 
     B = spectrum.vectors / np.sqrt(spectrum.eigenvalues) @ (P.T @ factor.R[in_S, in_X])
     B *= factor.scale[in_X] / scale_S[:, None]
     return B
-
-
-def basis_on(
-    engine: Engine, standardize: bool, n_targets: int, *, penalized: bool = False
-) -> FairBasis:
-    """Read the rows, and decorrelate; see `fair_basis`."""
-    factor = factorize(engine, n_targets)
-    return fair_basis(factor, standardize=standardize, penalized=penalized)

@@ -361,14 +361,12 @@ class PredictedModels:
     @cached_property
     def sensitive_variance(self) -> Floats:
         """VAR(Sα), summed over classes, of shape (L,)."""
-        variance: Floats = np.asarray(self.basis.sensitive_variance(self.alpha))
-        return variance.sum(axis=1)
+        return np.asarray(self.basis.sensitive_variance(self.alpha)).sum(axis=1)
 
     @cached_property
     def predictor_variance(self) -> Floats:
         """VAR(Uβ), summed over classes, of shape (L,)."""
-        variance: Floats = np.asarray(self.basis.predictor_variance(self.beta))
-        return variance.sum(axis=1)
+        return np.asarray(self.basis.predictor_variance(self.beta)).sum(axis=1)
 
     def deviance_without(self, *, predictors: bool, center: bool, log_size: float) -> Floats:
         """Return the deviances at α = 0, with β or without it, on centered S."""

@@ -19,7 +19,8 @@ from fairridge._typing import Floats
 from fairridge.data import Slab
 from fairridge.engines import Engine, binary_columns, has_many_sparse, in_memory, is_wide
 from fairridge.families import Family
-from fairridge.models.basis import basis_on, deviation_of
+from fairridge.models.basis import deviation_of
+from fairridge.models.spaces import plain_space
 from fairridge.models.spaces.column_statistics import column_statistics
 from fairridge.search.penalized_glm import LITTLE_CURVATURE, SEPARATION_RIDGE
 
@@ -208,7 +209,7 @@ def _takes_shortest(engine: Engine) -> bool:
     if is_wide(engine):
         return True
     n_targets = len(engine.moments().mean) - len(engine.names)
-    predictors = basis_on(engine, standardize=True, n_targets=n_targets).predictors
+    predictors = plain_space(engine, standardize=True, n_targets=n_targets).basis.predictors
     return predictors.rank < int(np.count_nonzero(predictors.squares()))
 
 

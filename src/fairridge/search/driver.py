@@ -368,9 +368,6 @@ def _crossing(excess: Callable[[Floats], Floats], low: float, high: float) -> fl
     return float(lambda_at(brentq(smooth, *ends, xtol=1e-300, rtol=4e-15, disp=False)))
 
 
-# --------------------------------------------------------------- paths of many bounds
-
-
 def extrapolation_along(places: Floats, to: float) -> tuple[Floats, Floats]:
     """Return weights of the last values and of their slopes, for the polynomial with both."""
     # That is Hermite's, made of Lagrange's polynomials, which are 1 at one place and 0 at the

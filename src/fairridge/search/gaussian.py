@@ -344,9 +344,6 @@ def _strictest(options: Sequence[Choice]) -> Choice:
     )
 
 
-# ---------------------------------------------------------------- secular equations
-
-
 def secular_roots(length: Length, targets: Floats, max_iter: int = 100) -> tuple[Floats, Booleans]:
     """Solve ‖Sα(λ)‖ = t for every target t."""
     # `length` maps several λ to ‖Sα(λ)‖ and the derivative of its logarithm. A target of 0 gives λ

@@ -136,13 +136,8 @@ class QuadraticSearch(BoundSearch):
     def step(self, point: Point, local: LocalModel, lambda_: float) -> Step:
         """Return the step to a λ, and what it promises."""
         change = local.changes(np.array([lambda_]))[0]
-        if np.isinf(lambda_):  # exactly
-            S = self.glm.coordinates.of_sensitive
-            change[S] = -point.theta[S]
-            curvature = point.hessian @ change
-        else:
-            slope = self._root @ change
-            curvature = point.hessian @ change + 2.0 * lambda_ * self._root.T @ slope
+        slope = self._root @ change
+        curvature = point.hessian @ change + 2.0 * lambda_ * self._root.T @ slope
         curvature += 2.0 * self.glm.fixed @ change
         return Step(change, float(change @ curvature), lambda_)
 
@@ -150,8 +145,6 @@ class QuadraticSearch(BoundSearch):
         """Return the penalized deviance at a point, for the λ of a step."""
         theta = point.theta
         value = point.deviance + float(theta @ self.glm.fixed @ theta)
-        if np.isinf(step.lambda_):
-            return value
         penalized = self._root @ theta
         return value + step.lambda_ * float(penalized @ penalized)
 
@@ -334,7 +327,7 @@ class GLMProblem(PenalizedProblem):
     def _found_jointly(self, definition: Definition, bounds: Floats) -> dict[float, Choice]:
         """Choose λ(r) and find the coefficients in the same passes, if that is possible."""
         glm, chosen = self.glm, dict[float, Choice]()
-        predictable = definition.needs_only_deviances(self.family) and not glm.has_ceiling
+        predictable = definition.needs_only_deviances(self.family) and glm.penalty.l1 == 0.0
         if not (predictable and self._has_others):
             return chosen
         by_variance = is_variance_share(definition, self.family)

@@ -275,15 +275,12 @@ class MeanParityProblem(GLMProblem):
             return Choice.UNCONSTRAINED
         if not found.point.converged:
             return Choice(lambda_, "not-converged")
-        if self.settings.blind and np.isinf(lambda_) and self._explains_nothing(lambda_):
-            return Choice(lambda_, "infeasible")
+        if self.settings.blind and np.isinf(lambda_):
+            constant = self._share.components(self.fit(lambda_))["mean_variance"] == 0.0
+            if constant and self.fit(0.0).deviance < self._searches[0].null.deviance:
+                return Choice(lambda_, "infeasible")  # the means do not vary, though they could
         short = r > 0.0 and self._share.value(self.fit(lambda_)) < r - self._slack
         return Choice(lambda_, "jumped" if short else "converged", found.crossings)
-
-    def _explains_nothing(self, lambda_: float) -> bool:
-        """Whether the means at a λ do not vary, though they could."""
-        constant = self._share.components(self.fit(lambda_))["mean_variance"] == 0.0
-        return constant and self.fit(0.0).deviance < self._searches[0].null.deviance
 
     @property
     def _slack(self) -> float:
@@ -339,9 +336,6 @@ class MeanParityProblem(GLMProblem):
             fit = self._as_fit(np.inf, self.glm, self.glm.start)
         alone = choice.met and len(means.forms[0].map) == len(self._bounded.forms[0].map)
         return np.full(len(limits), fit.lambda_), fit, alone
-
-
-# ---------------------------------------------------------------- from the fair side
 
 
 class Side(NamedTuple):

@@ -131,15 +131,10 @@ class PenalizedGLM:
         curvature = self.start.hessian.diagonal()
         return np.where(curvature > 0.0, curvature, max(float(curvature.max()), 1e-300))
 
-    @property
-    def has_ceiling(self) -> bool:
-        """Whether α = 0 at a finite λ: under absolute values."""
-        return self.penalty.l1 > 0.0
-
     @cached_property
     def ceiling(self) -> float:
-        """The smallest λ with α = 0."""
-        if not self.has_ceiling:
+        """The smallest λ with α = 0, which is finite under absolute values."""
+        if self.penalty.l1 == 0.0:
             return np.inf
         gradient = self.solved(np.inf)[1].gradient[self.coordinates.of_sensitive]
         return float(np.abs(gradient).max(initial=0.0)) / (2.0 * self.penalty.l1)

@@ -145,13 +145,6 @@ class Problem(ABC):
     def loglik(self, fit: Fit) -> float:
         """Return the log-likelihood."""
 
-    def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return columns that separate the responses, each with its largest coefficient."""
-        # These are the columns whose coefficients grow without bound, and the 0/1 predictors whose
-        # coefficients are so large that only a penalty can have ended their growth: a level without
-        # events costs nothing however far its coefficient runs.
-        return {}
-
     # Closed forms need no start, and nothing that was found on other rows.
 
     def warm_start(self) -> Any:
@@ -275,15 +268,21 @@ class PenalizedProblem(Problem):
         # `solved` is the same model in the space, and `solution` that in columns.
         columns, choice = self.separating_columns([solution.fit]), solution.choice
         unseen = choice.met and solution.unfairness < 1.0 and not self.definition.penalizes_means
-        if columns and unseen and self._binary_predictors() & set(columns):
-            choice = replace(choice, status="separated")
+        if columns and unseen:
+            engine, binary = self.space.all_columns, self.space.reported.binary_predictors
+            names = engine.names[engine.n_sensitive :]
+            if set(np.array(names, dtype=object)[binary]) & set(columns):
+                choice = replace(choice, status="separated")
         fit = solution.fit
         if self.isolation is not None:
             (fit,) = self.in_columns([self.isolation.with_levels(solved)])
         return replace(solution, fit=fit, choice=choice, separating=columns)
 
     def separating_columns(self, fits: Iterable[Fit]) -> dict[str, float]:
-        """Return columns that separate the responses; a least-squares model has none."""
+        """Return columns that separate the responses, each with its largest coefficient."""
+        # These are the columns whose coefficients grow without bound, and the 0/1 predictors whose
+        # coefficients are so large that only a penalty can have ended their growth: a level without
+        # events costs nothing however far its coefficient runs. A least-squares model has none.
         if self.family.least_squares:
             return {}
         basis, names = self.basis, self.space.all_columns.names
@@ -299,12 +298,6 @@ class PenalizedProblem(Problem):
             here = {name: float(raw[names.index(name)]) for name in separating}
             largest |= {k: b for k, b in here.items() if abs(b) >= abs(largest.get(k, 0.0))}
         return {name: largest[name] for name in names if name in largest}
-
-    def _binary_predictors(self) -> set[str]:
-        """Return the names of predictors that are 0 or 1."""
-        engine, basis = self.space.all_columns, self.space.reported
-        names = np.array(engine.names[engine.n_sensitive :], dtype=object)
-        return set(names[basis.binary_predictors])
 
 
 def lambda_grid(smallest: float, largest: float, ceiling: float = math.inf) -> Floats:

@@ -84,8 +84,6 @@ class LargeGLM(PenalizedGLM):
         if seen is None:
             return None
         _, _, there = seen.sample.evaluated(theta, 2)[0]
-        if there is None:
-            return None
         hessian = seen.hessian + there - seen.sampled
         return hessian if is_definite(hessian) else None
 

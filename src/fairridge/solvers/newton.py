@@ -332,7 +332,6 @@ def moved(
     beside: Any = None,
 ) -> Point:
     """Return the point at θ with what was found there; an old Hessian learns from the gradient."""
-    # `nearby` maps θ to about the Hessian there, if a sample knows it.
     deviance, gradient, hessian = found
     fresh, passes = hessian is not None, before.passes + 1
     if hessian is None:

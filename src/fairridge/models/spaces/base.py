@@ -20,7 +20,7 @@ from fairridge._typing import Floats, Integers
 from fairridge.engines import Engine
 from fairridge.families import Family
 from fairridge.families.sums import GLMSums
-from fairridge.models.basis import FairBasis, basis_on
+from fairridge.models.basis import FairBasis, factorize, fair_basis
 from fairridge.models.fit import Fit
 from fairridge.solvers.spectrum import block_diagonal
 
@@ -287,4 +287,5 @@ def plain_space(
     engine: Engine, *, standardize: bool, n_targets: int, penalized: bool = False
 ) -> Space:
     """Read the rows once, or twice if they are ill-conditioned, and decorrelate."""
-    return Space(engine, basis_on(engine, standardize, n_targets, penalized=penalized))
+    factor = factorize(engine, n_targets)
+    return Space(engine, fair_basis(factor, standardize=standardize, penalized=penalized))

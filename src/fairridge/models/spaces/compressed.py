@@ -215,9 +215,6 @@ def of_features(original: FairBasis, values: Floats) -> FairBasis:
     )
 
 
-# ------------------------------------------------------------------ columns in blocks
-
-
 @dataclass(frozen=True)
 class WideColumns:
     """W^½V of shape (n, p): weighted, decorrelated, scaled predictors, never written out."""

@@ -144,9 +144,6 @@ def _columns(pieces: tuple[Numbers, ...], places: Integers, n_rows: int) -> Floa
     return np.hstack(blocks)
 
 
-# ------------------------------------------------------------------------ features
-
-
 @dataclass(frozen=True)
 class SparseFeatures(FeatureSpace):
     """Features of sparse predictors, and the map back to the columns."""
@@ -229,9 +226,6 @@ def _centered(engine: MemoryEngine, mean: Floats) -> tuple[Numbers, ...]:
         centered.append(Slab(piece.values - here) if isinstance(piece, Slab) else piece)
         start += piece.width
     return tuple(centered)
-
-
-# --------------------------------------------------------------------- Newton steps
 
 
 @dataclass(frozen=True)
