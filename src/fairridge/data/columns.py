@@ -314,7 +314,7 @@ class Encoding:
             found[name] = (*sorted(inside), *added)
         return found
 
-    @cached_property
+    @property  # of thousands of columns they take more memory than time
     def spans(self) -> tuple[range, ...]:
         """Positions of the encoded columns of each column."""
         ends = np.cumsum([0, *(column.width for column in self.columns)]).tolist()

@@ -126,6 +126,7 @@ class Design:
                 "leave one of the two out."
             )
         columns: list[int] = []
+        spans = self.predictors.spans
         for position in column_positions(controls, self.names, self.n_columns, "controls"):
             if position not in self.positions_predictors:
                 label = position if self.names is None else self.names[position]
@@ -134,7 +135,7 @@ class Design:
                     "predictor."
                 )
             k = self.positions_predictors.index(position)
-            columns += self.predictors.spans[k]
+            columns += spans[k]
         return tuple(columns)
 
     def without_sensitive(self) -> Design:
