@@ -54,7 +54,10 @@ def updating(path: Name, waiting: Callable[[], None] = lambda: None) -> Iterator
         with _locked(place, waiting):
             yield
     finally:
-        _remove_unlocked(place)
+        # A lock that was interrupted before its end; one that another process has stays.
+        with suppress(OSError), open(place, "r+b") as file:
+            if _lock(file.fileno()) and _is_at(file.fileno(), place):
+                os.unlink(place)
 
 
 @contextmanager
@@ -73,13 +76,6 @@ def _locked(place: str, waiting: Callable[[], None]) -> Iterator[None]:
             waiting()
             announced = True
         time.sleep(0.05)
-
-
-def _remove_unlocked(place: str) -> None:
-    """Remove a lock that was interrupted before its end; one that another process has stays."""
-    with suppress(OSError), open(place, "r+b") as file:
-        if _lock(file.fileno()) and _is_at(file.fileno(), place):
-            os.unlink(place)
 
 
 def _lock(descriptor: int) -> bool:

@@ -186,7 +186,10 @@ def as_native(data: Any) -> Any:
     # A pyarrow RecordBatch becomes a Table, an Array a ChunkedArray, and sparse columns of pandas
     # become dense. Masked entries of a NumPy array are missing.
     if isinstance(data, np.ma.MaskedArray):
-        return _unmasked(data)
+        if not np.ma.is_masked(data):
+            return np.asarray(data)
+        kind, gone = (np.float64, np.nan) if data.dtype.kind in "biuf" else (object, None)
+        return np.asarray(np.ma.filled(data.astype(kind), gone))
     arrow, pandas = nw.dependencies.get_pyarrow(), nw.dependencies.get_pandas()
     if arrow is not None and isinstance(data, arrow.RecordBatch):
         return arrow.Table.from_batches([data])
@@ -199,15 +202,6 @@ def as_native(data: Any) -> Any:
     if pandas is not None and isinstance(data, pandas.Series):
         return data.sparse.to_dense() if isinstance(data.dtype, pandas.SparseDtype) else data
     return data
-
-
-def _unmasked(data: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
-    """Return NaN, or None among objects, for what is masked."""
-    if not np.ma.is_masked(data):
-        return np.asarray(data)
-    if data.dtype.kind in "biuf":
-        return np.asarray(np.ma.filled(data.astype(np.float64), np.nan))
-    return np.asarray(np.ma.filled(data.astype(object), None))
 
 
 def _as_frame(data: Any, argument: str) -> nw.DataFrame[Any] | None:
@@ -562,7 +556,11 @@ def numeric_vector(values: Any, n_rows: int, argument: str, rows: Any = slice(No
     if vector.dtype.kind in "USTMm":
         raise ValueError(_not_numbers(argument, np.asarray(vector[0]).item()))
     if vector.dtype.kind == "O":
-        vector = _numbers_of_objects(vector, argument)
+        values = [np.nan if is_missing(value) else value for value in vector.tolist()]
+        text = next((value for value in values if isinstance(value, str)), None)
+        if text is not None:
+            raise ValueError(_not_numbers(argument, text))
+        vector = as_numbers(values, argument)
     vector = np.asarray(vector, dtype=np.float64)
     finite = np.isfinite(vector)
     if not finite.all():
@@ -613,14 +611,6 @@ def require_usual_size(weight: Floats, argument: str) -> None:
             f"{argument} goes from {float(weight[light].min()):g} to {largest:g}: rows of less "
             f"than {MIN_WEIGHT_RATIO:g} of the largest weight add nothing; give them the weight 0."
         )
-
-
-def _numbers_of_objects(vector: NDArray[Any], argument: str) -> Floats:
-    values = [np.nan if is_missing(value) else value for value in vector.tolist()]
-    text = next((value for value in values if isinstance(value, str)), None)
-    if text is not None:
-        raise ValueError(_not_numbers(argument, text))
-    return as_numbers(values, argument)
 
 
 def _not_numbers(argument: str, value: Any) -> str:

@@ -86,7 +86,11 @@ def encode(value: Any, where: str) -> Any:
             return {"pairs": [[encode(key, where), encode(value[key], where)] for key in value]}
         return {"dict": {_key(key, where): encode(item, where) for key, item in value.items()}}
     if isinstance(value, np.ndarray):
-        return _array(value, where)
+        if value.dtype.kind not in KINDS:
+            raise TypeError(f"{where} is an array of {value.dtype}, which cannot be saved.")
+        kind = "str" if value.dtype.kind == "U" else value.dtype.name
+        values = encode(value.tolist(), where)
+        return {"array": kind, "shape": list(value.shape), "values": values}
     return _object(value, where)
 
 
@@ -110,13 +114,6 @@ def _key(key: Any, where: str) -> str:
     if not isinstance(key, str):
         raise TypeError(f"{where} has the key {key!r}, which is not a string and cannot be saved.")
     return key
-
-
-def _array(array: Any, where: str) -> dict[str, Any]:
-    if array.dtype.kind not in KINDS:
-        raise TypeError(f"{where} is an array of {array.dtype}, which cannot be saved.")
-    dtype = "str" if array.dtype.kind == "U" else array.dtype.name
-    return {"array": dtype, "shape": list(array.shape), "values": encode(array.tolist(), where)}
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:

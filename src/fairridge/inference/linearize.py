@@ -68,15 +68,24 @@ def _(definition: Combined, at: State, free: State | None) -> Measure:
 def _(definition: Any, at: State, free: State | None) -> Measure:
     if definition.applies_to(at.fit.family):
         return share_of_predictors(at, _given(at))
-    return _share_of_deviance(definition, at)
+    measure = definition.measure or at.fit.family.share
+    if measure == "tjur" or not at.fit.family.separable:
+        raise ValueError(
+            f"there are no standard errors for {definition.name} of a {at.fit.family.name} model; "
+            "use measure='variance' or 'deviance', and 'variance' for Cox models."
+        )
+    given, full = _given(at), MeanDeviance.of(at)
+    shift = None if definition.center else basis_given(at.fit).center_sensitive
+    without, null = (
+        WithoutSensitive.of(at, given, predictors=kept, shift=shift) for kept in (True, False)
+    )
+    value, slopes = deviance_slopes(measure, full.value, without.value, null.value)
+    return Sum(value, tuple(zip(slopes, (full, without, null), strict=True)))
 
 
 def _given(at: State) -> Given:
     assert isinstance(at.ridge, SensitiveRidge)
     return at.ridge.given
-
-
-# ------------------------------------------------------------------ variances
 
 
 def share_of_predictors(at: State, given: Given) -> VarianceShareOf:
@@ -116,25 +125,6 @@ def _variance_share(
     gradient = 2.0 * (1.0 - value) * on_alpha @ given.to_alpha
     gradient[:, given.others] -= value * slope
     return VarianceShareOf(value, total, gradient, given, **more)
-
-
-# ------------------------------------------------------------------ deviances
-
-
-def _share_of_deviance(definition: StatisticalParity, at: State) -> Sum:
-    measure = definition.measure or at.fit.family.share
-    if measure == "tjur" or not at.fit.family.separable:
-        raise ValueError(
-            f"there are no standard errors for {definition.name} of a {at.fit.family.name} model; "
-            "use measure='variance' or 'deviance', and 'variance' for Cox models."
-        )
-    given, full = _given(at), MeanDeviance.of(at)
-    shift = None if definition.center else basis_given(at.fit).center_sensitive
-    without, null = (
-        WithoutSensitive.of(at, given, predictors=kept, shift=shift) for kept in (True, False)
-    )
-    value, slopes = deviance_slopes(measure, full.value, without.value, null.value)
-    return Sum(value, tuple(zip(slopes, (full, without, null), strict=True)))
 
 
 # ---------------------------------------------------------------------- pairs

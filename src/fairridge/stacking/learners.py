@@ -123,7 +123,11 @@ def fit_learner(
 ) -> Any:
     """Fit a copy of a learner, with weights if there are any, and with what it asked for."""
     # An error names the learner, its step that failed, and columns of text.
-    model, given = _unfitted(learner), dict(metadata)
+    try:
+        model = clone(learner)
+    except RuntimeError:  # CatBoost changes its parameters, which scikit-learn refuses
+        model = deepcopy(learner)
+    given = dict(metadata)
     if weight is not None and "sample_weight" not in given:
         if not has_fit_parameter(last_step(model), "sample_weight"):
             raise ValueError(
@@ -181,14 +185,6 @@ def with_categories(learner: Any, table: Table) -> Any:
         return learner
     encoded = clone(learner).set_params(categorical_features=_categorical(table))
     return make_pipeline(Categories(), encoded)
-
-
-def _unfitted(learner: Any) -> Any:
-    """Return a copy to fit; CatBoost changes its parameters, which scikit-learn's clone refuses."""
-    try:
-        return clone(learner)
-    except RuntimeError:
-        return deepcopy(learner)
 
 
 @dataclass(frozen=True)
