@@ -192,9 +192,6 @@ def separated_levels(engine: Engine, family: Family) -> tuple[SeparatedLevel, ..
     return _decided(_look(engine, family), engine.categories)
 
 
-# ------------------------------------------------------------------- what rows have
-
-
 def _has_events(family: Family) -> bool:
     """Whether responses are events or amounts, so that none at all is the outcome that decides."""
     return family.reads == "times" or family.link == "log"
@@ -304,9 +301,6 @@ def _gather(engine: MemoryEngine, levels: tuple[RowLevel, ...]) -> list[Rows]:
     rows = engine.rows.take(np.flatnonzero(engine.rows.in_any(levels)))
     S, X, _, _ = MemoryEngine(rows).dense_columns()
     return [rows.with_columns((Slab(S),), (Slab(X),), rows.names)]
-
-
-# ------------------------------------------------------------------------ coefficients
 
 
 def _step(family: Any, eta: Floats, weight: Floats, outcome: int, totals: Floats) -> Floats:

@@ -298,13 +298,9 @@ class MeanParityProblem(GLMProblem):
             lambdas, fit, optimal = self._found_each(means, limits)
         shares = _shares(means, fit)
         missed = (shares > limits + self._slack) | (not optimal)
-        active = lambdas > 0.0
-        each = {
-            name: AttributeShare(
-                r, float(lambdas[j]), float(shares[j]), _status(bool(missed[j]), bool(active[j]))
-            )
-            for j, (name, r) in enumerate(bounds.items())
-        }
+        statuses = np.where(missed, EACH[0], np.where(lambdas > 0.0, EACH[1], EACH[2])).tolist()
+        found = zip(bounds.values(), lambdas.tolist(), shares.tolist(), statuses, strict=True)
+        each = {name: AttributeShare(*one) for name, one in zip(bounds, found, strict=True)}
         worst = worst_status(one.status for one in each.values())
         (reported,) = self.in_columns([fit])
         value, parts = self.definition.value(reported), self.definition.components(reported)
@@ -402,8 +398,6 @@ class FairSide:
         return Side(lambda_, self.search.evaluated(point, point.theta, 1, None))
 
 
-# ------------------------------------------------------------- bounds of attributes
-
 # What may become of the bound of one attribute, from bad to good.
 EACH: tuple[Status, ...] = ("not-converged", "converged", "inactive")
 
@@ -417,10 +411,6 @@ def _shares(means: BoundedMeans, fit: Fit) -> Floats:
     """Return R² of the means on each attribute."""
     sums = fit.mean_sums(means.means)
     return np.array([form.share(sums) for form in means.forms])
-
-
-def _status(missed: bool, active: bool) -> Status:
-    return EACH[0] if missed else EACH[1] if active else EACH[2]
 
 
 def _distance(x: float, y: float, typical: float) -> float:
