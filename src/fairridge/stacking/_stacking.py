@@ -235,7 +235,7 @@ class FairStacking(BaseEstimator):
         )
         rows = columns.read(inputs.table, inputs.attributes, "error")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return crossfit(self, StackData(inputs, response, columns, rows, routed), seed)
+        return crossfit(StackData(self, seed, inputs, response, columns, rows, routed))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return which metadata the model asks for, and which its learners do."""
@@ -298,7 +298,7 @@ class FairStacking(BaseEstimator):
         """Keep learners and layer, and what the layer was fitted to."""
         fixed = not (self.learns_map or self._certified_out_of_fold)
         return self._restore(
-            learned.features, layer, fixed, learned.rows, learned.scores, learned.mapped
+            learned.features, layer, fixed, learned.places, learned.scores, learned.mapped
         )
 
     def _restore(

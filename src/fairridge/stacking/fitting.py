@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,10 @@ MAP_ROUNDS = 2
 
 @dataclass(frozen=True)
 class StackData:
-    """Rows of positive weight, as they were read."""
+    """A stacked model, and rows of positive weight as they were read for it."""
 
+    model: Any
+    seed: int
     inputs: Inputs
     response: Response
     columns: LayerColumns
@@ -84,21 +87,34 @@ class StackData:
         """Positions of the rows among those that were passed."""
         return np.arange(self.inputs.n_given)[self.inputs.keep]
 
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """The classes among whose rows the bound is; empty if it is among all rows."""
+        classes = self.response.classes
+        codes = self.model._layer()._bounded.counted_classes(self.response.family, classes)
+        return () if classes is None else tuple(classes[code] for code in codes)
+
 
 @dataclass(frozen=True)
 class Crossfit:
     """What the layer is fitted to: everything that does not depend on the bound."""
 
     features: Features
-    rows: Integers  # positions, among rows as they were passed, of those of the layer
+    rows: LayerRows  # those of the layer
+    places: Integers  # where they are among the rows that were passed
     scores: Floats  # of these rows, by learners that have not seen them
     mapped: Floats  # what the learned maps make of S in these rows
-    inputs: dict[str, Any]  # X, y, sensitive_features and sample_weight of the layer
+    beside: dict[str, Any]  # y, sample_weight and exposure
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """X, y, sensitive_features, sample_weight and exposure of the layer."""
+        return self.features.layer_inputs(self.rows, self.scores, self.mapped) | self.beside
 
 
-def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
+def crossfit(data: StackData) -> Crossfit:
     """Cross-fit learners and proxies, then the maps of S if they are learned."""
-    n = data.rows.seen.shape[0]
+    model, seed, n = data.model, data.seed, data.rows.seen.shape[0]
     deploy: Deploy = model.deploy
     if model._splits:  # one fold: learners from one half score the other
         order = np.random.default_rng(seed).permutation(n)
@@ -107,12 +123,11 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
         of_classes = data.response.classes is not None
         folds = folds_of(model.cv, data.targets, data.given, classes=of_classes, random_state=seed)
     seen, weight = data.rows.seen, data.inputs.weight
-    learners, proxies = learner_tasks(model, data, seed), []
-    labels = counted_labels(model, data.response)
+    learners, labels, proxies = learner_tasks(data), data.labels, []
     if model.blind:
         encoded: Any = data.rows.encoded
         targets = proxied(labels, data.y, weight, data.columns.attribute_names, encoded)
-        proxies = regressions(model, seen, *targets, weight, folds, seed)
+        proxies = regressions(data, seen, *targets, weight, folds)
     fitted = [] if model.prefit else learners
     scores, deployed = cross_fit(model, [*fitted, *proxies], seen, folds, deploy)
     kept = np.arange(n)
@@ -128,24 +143,21 @@ def crossfit(model: Any, data: StackData, seed: int) -> Crossfit:
     beside = {"y": data.y[kept], "sample_weight": None if weight is None else weight[kept]}
     if data.exposure is not None:
         beside["exposure"] = data.exposure[kept]
-    rows, scores = data.rows.take(kept), scores[kept]
     mapped = np.empty((len(kept), 0))
-    if model.sensitive_map == LEARNED:
-        for number in range(1, MAP_ROUNDS + 1):
-            inputs = features.layer_inputs(rows, scores, mapped) | beside
-            features, scores, mapped = _learn_map(
-                model, features, rows, (scores, mapped), inputs, number, seed, labels
-            )
-    inputs = features.layer_inputs(rows, scores, mapped) | beside
-    return Crossfit(features, data.given[kept], scores, mapped, inputs)
+    rows = data.rows.take(kept)
+    made = Crossfit(features, rows, data.given[kept], scores[kept], mapped, beside)
+    rounds = MAP_ROUNDS if model.sensitive_map == LEARNED else 0
+    for number in range(1, 1 + rounds):
+        made = _with_map(data, made, number)
+    return made
 
 
-def learner_tasks(model: Any, data: StackData, seed: int) -> list[LearnerTask]:
+def learner_tasks(data: StackData) -> list[LearnerTask]:
     """Return the learners of y, with the names of their scores."""
+    model, given = data.model, data.model.estimators
     family, classes, seen = data.response.family, data.response.classes, data.rows.seen
-    given = model.estimators
     if given is None:
-        given = boosted_trees(seen, family if classes is None else None, seed)
+        given = boosted_trees(seen, family if classes is None else None, data.seed)
     scorer: Scorer
     if classes is None:
         mean = float(np.average(data.targets, weights=data.learner_weight))
@@ -204,13 +216,6 @@ def named_learners(estimators: Any) -> list[tuple[str, Any]]:
     return named
 
 
-def counted_labels(model: Any, response: Response) -> tuple[Any, ...]:
-    """Return the classes among whose rows the bound is; empty if it is among all rows."""
-    classes = response.classes
-    codes = model._layer()._bounded.counted_classes(response.family, classes)
-    return () if classes is None else tuple(classes[code] for code in codes)
-
-
 def proxied(
     labels: Sequence[Any], y: NDArray[Any], weight: Any, names: Sequence[str], columns: Floats
 ) -> tuple[list[str], Floats]:
@@ -231,18 +236,17 @@ def proxied(
 
 
 def regressions(
-    model: Any,
+    data: StackData,
     table: Table,
     names: Sequence[str],
     targets: Floats,
     weight: Floats | None,
     folds: Folds,
-    seed: int,
 ) -> list[LearnerTask]:
     """Return one regression for every column of some targets."""
-    proxy = model.proxy
+    proxy = data.model.proxy
     if proxy is None:
-        proxy = trees_for(table, targets, weight, folds[0], seed)
+        proxy = trees_for(table, targets, weight, folds[0], data.seed)
     scorer = MeanScores("identity")
     scorer.check(proxy)
     return [
@@ -251,18 +255,10 @@ def regressions(
     ]
 
 
-def _learn_map(
-    model: Any,
-    features: Features,
-    rows: LayerRows,
-    made: tuple[Floats, Floats],
-    inputs: dict[str, Any],
-    number: int,
-    seed: int,
-    labels: Sequence[Any],
-) -> tuple[Features, Floats, Floats]:
+def _with_map(data: StackData, made: Crossfit, number: int) -> Crossfit:
     """Add E[μ | S] to S, μ the predictions of the layer with the S so far."""
     # A blind model gets the proxies of the new columns as well.
+    model, inputs, rows = data.model, made.inputs, made.rows
     layer = model._layer().set_params(confidence=None).fit(**inputs)
     X, S, weight = inputs["X"], inputs["sensitive_features"], inputs["sample_weight"]
     if hasattr(layer, "predict_proba"):
@@ -271,18 +267,19 @@ def _learn_map(
         means, names = layer.predict(X, sensitive_features=S)[:, None], ("prediction",)
     n_folds = model.cv if is_number(model.cv) else N_FOLDS
     folds = folds_of(
-        n_folds, inputs["y"], np.arange(len(means)), classes=False, random_state=seed + number
+        n_folds, inputs["y"], np.arange(len(means)), classes=False, random_state=data.seed + number
     )
     table = as_table(rows.encoded)
     titles = [f"{name} by S, round {number}" for name in names]
-    tasks = regressions(model, table, titles, means, weight, folds, seed)
+    tasks = regressions(data, table, titles, means, weight, folds)
     mapped, maps = cross_fit(model, tasks, table, folds, "refit")
-    scores, proxies = made[0], features.proxies
+    scores, proxies = made.scores, made.features.proxies
     if model.blind:
         again = [name for task in tasks for name in task.names]
-        targets = proxied(labels, inputs["y"], weight, again, mapped)
-        tasks = regressions(model, rows.seen, *targets, weight, folds, seed)
+        targets = proxied(data.labels, inputs["y"], weight, again, mapped)
+        tasks = regressions(data, rows.seen, *targets, weight, folds)
         more, deployed = cross_fit(model, tasks, rows.seen, folds, "refit")
         scores, proxies = np.hstack([scores, more]), (*proxies, *deployed)
-    features = replace(features, maps=(*features.maps, *maps), proxies=proxies)
-    return features, scores, np.hstack([made[1], mapped])
+    features = replace(made.features, maps=(*made.features.maps, *maps), proxies=proxies)
+    mapped = np.hstack([made.mapped, mapped])
+    return replace(made, features=features, scores=scores, mapped=mapped)
