@@ -51,13 +51,6 @@ def application(wanted: str) -> typer.Typer:
     return app
 
 
-def _wanted(arguments: list[str]) -> str:
-    """Return the command, also of a line that a shell asks to complete."""
-    line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
-    words = line.split()[1:] if "_FAIRRIDGE_COMPLETE" in os.environ else arguments
-    return words[0] if words else ""
-
-
 def as_command(command: Callable[..., Result | None]) -> Callable[..., int]:
     """Let a command take records of options, and its users the options themselves."""
     # A command that returns a `Result` also gets the option --json.
@@ -138,7 +131,10 @@ def _interrupted(error: BaseException | None) -> bool:
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; errors become one line."""
     arguments = arguments or ["--help"]
-    wanted = _wanted(arguments)
+    # The command, also of a line that a shell asks to complete.
+    line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
+    words = line.split()[1:] if "_FAIRRIDGE_COMPLETE" in os.environ else arguments
+    wanted = words[0] if words else ""
     app = application(wanted)
     write = partial(_in_options, app, wanted)
     try:

@@ -91,8 +91,14 @@ def _show(name: str, contents: Any) -> None:
     say(title, style="bold")
     if subject.rule:
         say(f"{subject.favorable[0].upper()}{subject.favorable[1:]}: {subject.rule}.")
-    rows = _positions(contents)
     free, chosen = contents.free, contents.chosen
+    # The bounds nearest to round ones, while they bind, and no bound.
+    found = {chosen, free}
+    for bound in SHOWN_BOUNDS:
+        k = int(np.argmin(np.abs(contents.unfairness[:-1] - bound)))
+        if abs(contents.unfairness[k] - bound) < 0.25 * max(bound, 1e-9) + 1e-12:
+            found.add(k)
+    rows = sorted(found)
     bounds = [
         ("none" if k == free else f"{contents.unfairness[k]:g}") + " ←" * (k == chosen)
         for k in rows
@@ -112,13 +118,3 @@ def _show(name: str, contents: Any) -> None:
         columns["ratio"] = Column(ratios, "lowest ratio", ".2f")
         columns["changed"] = Column([decisions.changed[k] for k in rows], "decisions changed", ",")
     show(Table(columns=columns).text())
-
-
-def _positions(contents: Any) -> list[int]:
-    """Return the bounds nearest to round ones, while they bind, and no bound."""
-    positions = []
-    for bound in SHOWN_BOUNDS:
-        k = int(np.argmin(np.abs(contents.unfairness[:-1] - bound)))
-        if abs(contents.unfairness[k] - bound) < 0.25 * max(bound, 1e-9) + 1e-12:
-            positions.append(k)
-    return sorted({*positions, contents.chosen, contents.free})

@@ -40,13 +40,6 @@ def choose_backend(backend: str | None) -> Backend:
     )
 
 
-def as_frame(columns: Mapping[str, Column], backend: Backend) -> nw.DataFrame[Any]:
-    """Build the frame, categorical columns with their levels in order."""
-    library = import_module(backend)
-    native = {name: _native(column, backend, library) for name, column in columns.items()}
-    return nw.from_dict(native, backend=backend)
-
-
 def _native(column: Column, backend: Backend, library: Any) -> Any:
     """Return what the frame constructor of the library takes for one column."""
     if column.levels is None:
@@ -148,7 +141,10 @@ def build_dataset(
     backend: str | None,
 ) -> Dataset:
     """Give columns their roles and the user's kind of frame."""
-    frame = as_frame(columns, choose_backend(backend))
+    chosen = choose_backend(backend)
+    library = import_module(chosen)
+    native = {key: _native(column, chosen, library) for key, column in columns.items()}
+    frame = nw.from_dict(native, backend=chosen)
     if family == "cox":
         time, event = response
         y: Any = frame.select(nw.col(time).alias("time"), nw.col(event).alias("event"))

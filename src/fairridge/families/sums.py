@@ -140,16 +140,6 @@ class RowMeans:
     # exposure, and 0 for others; None for 1 everywhere, of shape (n, K).
     counted: Floats | None = None
 
-    def per_exposure(self, exposure: Floats, reference: float) -> RowMeans:
-        """Return means less a reference of zero as rates, in rows weighted by their exposure."""
-        each, bend = 1.0 / exposure[:, None], self.bend
-        return RowMeans(
-            self.values * each - reference,
-            None if self.first is None else self.first * each[:, :, None],
-            None if bend is None else lambda multipliers: bend(multipliers * each),
-            exposure[:, None],
-        )
-
     def among(self, counted: Floats, which: list[int]) -> RowMeans:
         """Repeat some of the means, each among some of the rows."""
         bend, spread = self.bend, np.eye(self.values.shape[1])[which]
@@ -260,8 +250,14 @@ class PredictedMeans:
             return self._of_classes(eta, order)
         if offset is None or self.family.link != "log":
             return self._single(eta, order, float(self.references[0]))
-        means = self._single(eta, order, 0.0)
-        return means.per_exposure(namespace(offset).exp(offset), float(self.references[0]))
+        means, exposure = self._single(eta, order, 0.0), namespace(offset).exp(offset)[:, None]
+        each, bend = 1.0 / exposure, means.bend
+        return RowMeans(
+            means.values * each - float(self.references[0]),
+            None if means.first is None else means.first * each[:, :, None],
+            None if bend is None else lambda multipliers: bend(multipliers * each),
+            exposure,
+        )
 
     def _single(self, eta: Floats, order: int, reference: float) -> RowMeans:
         mu = self.family.mean(eta)

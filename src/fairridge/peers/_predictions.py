@@ -176,7 +176,21 @@ class PredictionModel(BaseEstimator):
         bounds = check_bounds(self._bounds if unfairness is None else unfairness)
         learned = self._learn(X, y, sensitive_features, sample_weight)
         models = [clone(self).set_params(unfairness=float(r))._store(learned) for r in bounds]
-        return _path_of(models, SCORES[self._score_name])
+        first = models[0]
+        return PredictionPath(
+            unfairness=bounds,
+            achieved=np.array([model.unfairness_ for model in models]),
+            score=np.array([model.training_score_ for model in models]),
+            status=tuple(model.status_ for model in models),
+            components={
+                name: np.array([model.unfairness_components_[name] for model in models])
+                for name in first.unfairness_components_
+            },
+            models=tuple(models),
+            definition=first.definition_,
+            score_name=SCORES[self._score_name],
+            _backend=first._backend,
+        )
 
     def summary(self) -> GroupSummary:
         """Return what the model does to each group, as an object that prints itself."""
@@ -297,21 +311,3 @@ class PredictionPath:
             self.score_name,
         )
         return plot_path(curves, kind, ax)
-
-
-def _path_of(models: list[Any], score_name: str) -> PredictionPath:
-    """Collect bounds, fairness and scores of fitted models of one kind."""
-    return PredictionPath(
-        unfairness=np.array([float(model.unfairness) for model in models]),
-        achieved=np.array([model.unfairness_ for model in models]),
-        score=np.array([model.training_score_ for model in models]),
-        status=tuple(model.status_ for model in models),
-        components={
-            name: np.array([model.unfairness_components_[name] for model in models])
-            for name in models[0].unfairness_components_
-        },
-        models=tuple(models),
-        definition=models[0].definition_,
-        score_name=score_name,
-        _backend=models[0]._backend,
-    )

@@ -10,8 +10,6 @@ from functools import cached_property, reduce
 from math import ceil, sqrt
 from typing import Any
 
-import numpy as np
-
 from fairridge.sources.batch import Batch, add, located, rows_per_batch
 from fairridge.sources.predictions import BatchPredictor, PredictedRows, other_predictions
 from fairridge.sources.roles import assign_roles, column_types
@@ -79,8 +77,10 @@ class SparkRows(RowSource):
 
         predictor = BatchPredictor.of(model, method, self.roles)
         schema = types.StructType(list(self._data.schema.fields))
+        kinds = {"f": "DoubleType", "i": "LongType", "u": "LongType", "b": "BooleanType"}
         for name, values in predictor.example().items():
-            schema = schema.add(name, _spark_type(values.dtype, types))
+            kind = getattr(types, kinds.get(values.dtype.kind, "StringType"))
+            schema = schema.add(name, kind())
         names = tuple(self._data.columns)
         return _numbered(self._data, names).mapInArrow(_predicting(predictor, names), schema)
 
@@ -188,11 +188,6 @@ def _predicting(
                 yield from table.combine_chunks().to_batches()
 
     return predicted
-
-
-def _spark_type(dtype: np.dtype[Any], types: Any) -> Any:
-    names = {"f": "DoubleType", "i": "LongType", "u": "LongType", "b": "BooleanType"}
-    return getattr(types, names.get(dtype.kind, "StringType"))()
 
 
 def spark(

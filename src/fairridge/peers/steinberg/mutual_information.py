@@ -52,7 +52,10 @@ def mutual_information(scores: Floats, codes: Integers, weight: Floats) -> Infor
     in_intercept = -rho * apart
     in_slope = in_intercept * t - rho
     in_slope[codes, rows] += 1.0
-    root = _inverse_root(auxiliary.information(rho))
+    # R with RRᵀ = information⁻¹, which leaves out directions without information.
+    values, vectors = np.linalg.eigh(auxiliary.information(rho))
+    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+    root = vectors[:, kept] / np.sqrt(values[kept])
     cross = root.T @ np.vstack([C.T @ in_intercept, C.T @ in_slope])
     return Information(
         max(value, 0.0),
@@ -114,10 +117,3 @@ class _Auxiliary:
     def _by_class(self, theta: Floats) -> tuple[Floats, Floats]:
         intercept, slope = theta.reshape(2, -1) @ self.contrasts.T
         return intercept, slope
-
-
-def _inverse_root(information: Floats) -> Floats:
-    """Return R with RRᵀ = information⁻¹, leaving out directions without information."""
-    values, vectors = np.linalg.eigh(information)
-    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
-    return vectors[:, kept] / np.sqrt(values[kept])
