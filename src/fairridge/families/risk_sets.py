@@ -95,7 +95,6 @@ class CoxTerms:
     event_group: Integers  # group of each denominator
     mass: Floats  # weight of the events it serves
     fraction: Floats  # share of the tied events taken out of it
-    tied: Floats  # Σ r over the tied events of each group
     risk: Floats  # the denominators
 
     @classmethod
@@ -130,7 +129,7 @@ class CoxTerms:
             mass, fraction = mass_of[groups] / counts[groups], rank / counts[groups]
         total = scales.cumulated(_sums(sets.group, r, n_groups), at_risk * known)
         risk = total[groups] - fraction * tied[groups]
-        return cls(sets, scales, r, event, weight, eta, known, groups, mass, fraction, tied, risk)
+        return cls(sets, scales, r, event, weight, eta, known, groups, mass, fraction, risk)
 
     @property
     def shift(self) -> float:

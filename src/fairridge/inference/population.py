@@ -8,7 +8,7 @@ and T = E[t²], a row moves the odds ω = E[h²]/T of R² on S by
 
 in which h² is the row's part in Σ_S, 2ht that in B, and t² that in Σ_U. On the
 scale of √ω that is φ_ω/(2√ω), whose variance c does not depend on ω much; the
-limits follow from the noncentral χ² of `odds`, with Student's quantile for that of
+limits follow from the noncentral χ² of `certificate`, with Student's quantile for that of
 the normal distribution, as c is estimated with ν degrees of freedom.
 
 - A bound that binds holds in the sample, whose ω is then the same in every sample.
