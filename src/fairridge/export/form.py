@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -221,6 +222,18 @@ class LinearForm:
     def level(self) -> Floats:
         """η̄, of shape (m,): η at the training means."""
         return self.intercept + self.coefficients @ self.center
+
+
+def require_link(
+    model: Any, link: str, need: str, others: Mapping[str, str], otherwise: str = ""
+) -> None:
+    """Raise for a model with another link than a use needs, with advice by its link."""
+    family = getattr(model, "family_", None)
+    if family is not None and family.link != link:
+        raise ValueError(
+            f"{need}; this {type(model).__name__} is a {family.name} model with the {family.link} "
+            f"link{others.get(family.link, otherwise)}."
+        )
 
 
 def named_form(model: Any, purpose: str) -> LinearForm:

@@ -22,12 +22,16 @@ from fairridge.data import (
     weights,
 )
 from fairridge.data.columns import FilledColumn
-from fairridge.export.form import InputColumn, LinearForm, linear_form
+from fairridge.export.form import InputColumn, LinearForm, linear_form, require_link
 from fairridge.export.lines import NAN, Band, Line, lines_of, weighted
 from fairridge.inference.estimates import check_probability, quantile
 
 # What the line of a number without bands is called.
 PER_UNIT = "per unit"
+FACTORS = (
+    "relativities multiply the mean of a model with a log link (poisson, gamma, tweedie, "
+    "negative-binomial, quasi-poisson)"
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,9 @@ def relativities(
     >>> print(table.shape[0])
     3
     """
-    form = _log_form(model)
+    others = {"logit": "; export.scorecard writes log odds as points"}
+    require_link(model, "log", FACTORS, others, "; its effects are not factors of a mean")
+    form = linear_form(model, "relativities").without_sensitive()
     check_probability("confidence", confidence)
     cuts = _checked_bands(form, bands or {})
     if X is None and y is not None:
@@ -141,23 +147,6 @@ def relativities(
     if given is not None:
         columns |= _portfolio(lines, given)
     return make_frame(columns, form.backend)
-
-
-def _log_form(model: Any) -> LinearForm:
-    """Return the linear form, or say by name which models have no factors."""
-    family = getattr(model, "family_", None)
-    if family is not None and family.link != "log":
-        advice = (
-            "; export.scorecard writes log odds as points"
-            if family.link == "logit"
-            else "; its effects are not factors of a mean"
-        )
-        raise ValueError(
-            f"relativities multiply the mean of a model with a log link (poisson, gamma, tweedie, "
-            f"negative-binomial, quasi-poisson); this {type(model).__name__} is a {family.name} "
-            f"model with the {family.link} link{advice}."
-        )
-    return linear_form(model, "relativities").without_sensitive()
 
 
 def _checked_bands(form: LinearForm, bands: Mapping[str, Sequence[float]]) -> dict[str, Floats]:

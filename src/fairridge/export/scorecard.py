@@ -12,7 +12,7 @@ from fairridge._typing import Floats
 from fairridge.arguments import check_flag
 from fairridge.data import as_table
 from fairridge.data.columns import FilledColumn
-from fairridge.export.form import LinearForm, predicting_form
+from fairridge.export.form import LinearForm, predicting_form, require_link
 from fairridge.export.lines import NAN, lines_of, weighted
 from fairridge.tables import Table, Tabular
 
@@ -196,7 +196,16 @@ def scorecard(
     >>> print(round(scorecard(model, favorable="GOOD").base_points, 4))
     509.4631
     """
-    form = _logit_form(model)
+    odds = "a scorecard turns the log odds of two outcomes into points"
+    others = {"log": "; export.relativities writes its factors"}
+    require_link(model, "logit", odds, others)
+    form = predicting_form(model, "scorecard")
+    for column in form.columns:
+        if isinstance(column.encoding, FilledColumn):
+            raise ValueError(
+                f"a scorecard has no points for a missing number, and {column.name!r} has a "
+                "coefficient for it (missing='level'); cut it into intervals before fitting."
+            )
     positive = {"points_to_double_odds": points_to_double_odds, "base_odds": base_odds}
     for name, value in positive.items():
         if not value > 0.0 or not np.isfinite(value):
@@ -223,25 +232,6 @@ def scorecard(
         form,
         sign,
     )
-
-
-def _logit_form(model: Any) -> LinearForm:
-    """Return the linear form; raise for models whose columns have no points."""
-    family = getattr(model, "family_", None)
-    if family is not None and family.link != "logit":
-        advice = "; export.relativities writes its factors" if family.link == "log" else ""
-        raise ValueError(
-            f"a scorecard turns the log odds of two outcomes into points; this "
-            f"{type(model).__name__} is a {family.name} model with the {family.link} link{advice}."
-        )
-    form = predicting_form(model, "scorecard")
-    for column in form.columns:
-        if isinstance(column.encoding, FilledColumn):
-            raise ValueError(
-                f"a scorecard has no points for a missing number, and {column.name!r} has a "
-                "coefficient for it (missing='level'); cut it into intervals before fitting."
-            )
-    return form
 
 
 def _favorable(form: LinearForm, label: Any) -> tuple[Any, float]:
