@@ -46,7 +46,6 @@ from fairridge.families.sums import (
     GLMSums,
     Place,
     RowFunction,
-    RowSums,
 )
 
 Result = TypeVar("Result")
@@ -219,16 +218,20 @@ class MemoryEngine(BlockEngine):
         def work(
             Z: MatrixBlock, y: Floats, etas: list[Floats], weight: Floats, offset: Floats | None
         ) -> GLMSums:
-            first, *more = [
+            terms = [
                 family.deviance_terms(y, eta, weight, 1 if j else order)
                 for j, eta in enumerate(etas)
             ]
+            first, *more = terms
             hessian = None
             if first.curvature is not None:
                 hessian = hessian_of(Z, k, first.curvature)
                 if first.coupling is not None:
                     hessian[0, :, 0, :] -= first.coupling(Z.dense()[:, :k])
-            gradients = _gradients(Z, k, (first, *more))
+            # One product brings the gradients, which are there at order 1, at all places.
+            each = [sums.gradient for sums in terms if sums.gradient is not None]
+            together = each[0] if len(each) == 1 else np.concatenate(each, axis=1)
+            gradients = Z.products(together)[:, :k].reshape(len(each), -1, k)
             at_others = [
                 GLMSums(float(sums.deviance), gradient, None)
                 for sums, gradient in zip(more, gradients[1:], strict=True)
@@ -381,13 +384,6 @@ class MemoryEngine(BlockEngine):
     def weights(self) -> Floats:
         weight = self.rows.weight
         return np.ones(self.rows.n_rows) if weight is None else weight
-
-
-def _gradients(Z: MatrixBlock, k: int, places: Sequence[RowSums]) -> list[Floats]:
-    """Return the gradients in the first k coefficients at several places, by one product."""
-    each = [sums.gradient for sums in places if sums.gradient is not None]  # order 1 at least
-    together = each[0] if len(each) == 1 else np.concatenate(each, axis=1)
-    return list(Z.products(together)[:, :k].reshape(len(each), -1, k))
 
 
 def in_memory(engine: Any) -> TypeGuard[MemoryEngine]:

@@ -301,14 +301,6 @@ class MeanSums:
         )
 
 
-def with_gram(sums: MeanSums, known: Floats | None) -> MeanSums:
-    """Return sums without derivatives with Σ w [1, s][1, s]ᵀ, if blocks have left it out."""
-    if known is None or sums.gram is not None or sums.slopes is not None:
-        return sums
-    K, head = sums.products.shape
-    return replace(sums, gram=np.repeat(known[None, :head, :head], K, axis=0))
-
-
 def block_means(
     Z: MatrixBlock,
     y: Floats,
@@ -326,7 +318,7 @@ def block_means(
     # Z has rows of [1, z], S first, and sizes are 1+q and 1+k. `multipliers` (K, 1+q) are
     # coefficients of Σ w μ[1, s] whose second derivatives go into the Hessian; None asks for no
     # derivatives. If `known`, Σ w [1, z][1, z]ᵀ of all rows, is there, means of all rows leave
-    # their own to `with_gram`. Of order 1 there are gradients alone.
+    # their own to the caller. Of order 1 there are gradients alone.
     head = sizes[0]
     mu = means(y, eta, 0 if multipliers is None else 2, offset)
     xp, K = namespace(eta), mu.values.shape[1]
@@ -487,7 +479,11 @@ class BlockEngine(ABC):
             null = self._null_model.sums(family, center, intercept)
             if null is not None:
                 return null
-        known = None if order < 2 or raw.any() else self._common_hessian(family, intercept, center)
+        known = None
+        if order > 1 and not raw.any() and self._gram is not None and self._responses is not None:
+            # If all rows have the same curvature, the Hessian is a multiple of the moments.
+            k = 1 + len(center)
+            known = self._responses.hessian(family, intercept, self._gram[:k, :k])
         constant = [self._constant(family, *place) for place in others]
         summed = [place for place, sums in zip(others, constant, strict=True) if sums is None]
         places = [(intercept, raw), *summed]
@@ -501,13 +497,6 @@ class BlockEngine(ABC):
         """Return sums at one η for all rows, if counts of the responses suffice."""
         responses = None if raw.any() or not self._counts_responses else self._responses
         return None if responses is None else responses.sums(family, intercept, raw.shape[1])
-
-    def _common_hessian(self, family: Family, intercept: Floats, center: Floats) -> Floats | None:
-        """Return the Hessian if all rows have the same curvature: a multiple of the moments."""
-        if self._gram is None or self._responses is None:
-            return None
-        k = 1 + len(center)
-        return self._responses.hessian(family, intercept, self._gram[:k, :k])
 
     def means(
         self,
@@ -537,4 +526,8 @@ class BlockEngine(ABC):
 
         weighted = multipliers is not None
         sums = self._sum_at(center, [(intercept, raw)], of_block, weighted=weighted)
-        return with_gram(sums, self._gram).recentered(gap)
+        if self._gram is not None and sums.gram is None and sums.slopes is None:
+            K, head = sums.products.shape
+            gram = np.repeat(self._gram[None, :head, :head], K, axis=0)
+            sums = replace(sums, gram=gram)
+        return sums.recentered(gap)
