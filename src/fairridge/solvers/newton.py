@@ -212,7 +212,7 @@ def _following(left: float, before: float, fresh: bool) -> float:
     """Return the decrease after a step, as the contraction so far foretells."""
     # With an old Hessian the next contraction is like the last one; a new one squares it.
     contraction = left / before
-    return left * (contraction**2 if fresh else contraction)
+    return left * (contraction * contraction if fresh else contraction)  # a power overflows
 
 
 def _is_last(left: float, following: float, rounded: bool, tolerance: float) -> bool:
