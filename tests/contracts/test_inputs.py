@@ -97,8 +97,9 @@ def refused_units(kind):
 
 def refused_response(kind):
     S, X, eta, rng = make()
-    if kind == "gaussian":
+    if kind in ("gaussian", "wide"):
         y, options = 7.0 + 7e-13 * eta, {}
+        X = rng.normal(size=(N, 2 * N)) if kind == "wide" else X
         message = r"the response varies by .*10⁻¹³ of its mean.*subtract a constant"
     if kind == "gamma":
         y, options = 7.0 + 7e-13 * eta, {"family": "gamma"}
@@ -148,7 +149,10 @@ def refused_offset(kind):
 
 REFUSED = {
     **{f"units of {k}": partial(refused_units, k) for k in ("s", "x", "collinear x", "counts")},
-    **{f"response, {k}": partial(refused_response, k) for k in ("gaussian", "gamma", "poisson")},
+    **{
+        f"response, {k}": partial(refused_response, k)
+        for k in ("gaussian", "wide", "gamma", "poisson")
+    },
     **{f"weights, {k}": partial(refused_weights, k) for k in ("gaussian", "binomial", "light")},
     "weights of a value of s": refused_values,
     **{f"{k} too far apart": partial(refused_offset, k) for k in ("exposure", "offset")},

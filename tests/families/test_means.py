@@ -43,6 +43,8 @@ def test_second_derivatives(family, eta):
             for h in (1e-5, -1e-5)
         )
         np.testing.assert_allclose(bent[:, c], (ahead - behind) / 2e-5, atol=1e-8)
+        ahead, behind = (moved(means, eta, c, h).values for h in (1e-5, -1e-5))
+        np.testing.assert_allclose(found.first[:, :, c], (ahead - behind) / 2e-5, atol=1e-8)
 
 
 def test_a_reference_keeps_the_digits_of_large_means():

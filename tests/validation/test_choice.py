@@ -103,6 +103,11 @@ def test_means_of_few_skewed_scores_do_not_pass():
     rows_of_village = found.rows_needed * (30 / found.n_rows)
     assert needed <= rows_of_village <= 1.05 * needed + 1.0
     assert "scores are too skewed for means of so few rows" in str(found)
+    assert (
+        not AdverseImpact(0.8)
+        .compared(JudgedRows(even > 5.0, None, (group,), np.ones(630)), 0.1)
+        .skewed
+    )
 
 
 def test_held_out_labels_are_classes_of_the_model(rows):
