@@ -97,13 +97,10 @@ def refused_units(kind):
 
 def refused_response(kind):
     S, X, eta, rng = make()
-    if kind in ("gaussian", "wide"):
-        y, options = 7.0 + 7e-13 * eta, {}
+    if kind in ("gaussian", "wide", "gamma"):
+        y, options = 7.0 + 7e-13 * eta, {"family": "gamma"} if kind == "gamma" else {}
         X = rng.normal(size=(N, 2 * N)) if kind == "wide" else X
         message = r"the response varies by .*10⁻¹³ of its mean.*subtract a constant"
-    if kind == "gamma":
-        y, options = 7.0 + 7e-13 * eta, {"family": "gamma"}
-        message = r"the response varies by .*10⁻¹³ of its mean"
     if kind == "poisson":
         y, options = rng.poisson(np.exp(eta)) * 1e12, {"family": "poisson"}
         message = r"the response goes up to .*e\+1\d, and a poisson model .*10¹²: use a larger unit"

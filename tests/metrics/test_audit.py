@@ -226,6 +226,7 @@ def test_one_number_is_no_class():
     assert found.kind == "regression"
     assert found.overall.calibration.value == pytest.approx(0.4)
     assert audit([3.5] * 4, [3.1, 3.4] * 2, sensitive_features=["a", "b"] * 2).kind == "regression"
+    assert audit([1] * 4, [0.3, 0.6] * 2, sensitive_features=["a", "b"] * 2).kind != "regression"
 
 
 def test_a_third_label_is_refused_or_named(loans):

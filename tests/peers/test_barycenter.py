@@ -195,6 +195,9 @@ def test_labels_follow_the_base_level(data):
     rows = dict(zip(model.groups_, model.summary().to_frame()["rows"], strict=True))
     expected = frame["race"].value_counts()
     assert rows == {f"race={level}": expected[level] for level in "abc"}
+    half = pd.DataFrame({"s": [0.0, 1.0, np.nan] * 20, "x": np.arange(60.0)})
+    model = BarycenterRegressor(sensitive="s", missing="level").fit(half, half["x"])
+    assert model.groups_.tolist() == ["s=0", "s=(missing)", "s=1"]
 
 
 def test_the_summary_has_a_row_for_each_group(data):
