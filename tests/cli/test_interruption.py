@@ -51,7 +51,7 @@ def interrupted_after(seconds, command):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fit", "stream", "monitor", "report"])
 def test_an_interrupted_command_leaves_nothing(run, files, name):
-    for _ in "ab":  # the first run imports
+    for _ in range(2):  # the first run imports
         start = time.perf_counter()
         done = run(*COMMANDS[name])
         assert done.code == 0, done.error

@@ -145,7 +145,8 @@ def _require_weights(engine: Engine, usage: Callable[[], Usage]) -> None:
     unweighted = in_memory(engine) and engine.rows.weight is None
     if unweighted or engine.extent is None:
         return
-    # Rows that weigh less than the ridge of separated models leave what they decide to it.
+    # Rows that weigh less than the ridge of separated models leave what they decide to it, and
+    # beside them rows of little curvature are taken for rows that separate.
     has_weightless = engine.extent.rows_above(SEPARATION_RIDGE) < engine.n_rows
     least = LITTLE_CURVATURE if has_weightless else WEIGHT_RATIO
     rows = engine.extent.rows_above(least)

@@ -8,6 +8,9 @@ import scipy.linalg
 from fairridge._typing import Booleans, Floats, Integers
 from fairridge.solvers.spectrum import CURVATURE_TOLERANCE, curvature_scale, small_qr, solve_upper
 
+# Changes of signs after which rounding keeps the search going in a circle.
+MAX_CHANGES = 1_000
+
 
 def lasso_minimum(H: Floats, b: Floats, weights: Floats, start: Floats | None = None) -> Floats:
     """Minimize ½xᵀHx − bᵀx + Σ weightsⱼ|xⱼ|."""
@@ -30,7 +33,7 @@ def lasso_minimum(H: Floats, b: Floats, weights: Floats, start: Floats | None = 
 def _with_signs(H: Floats, b: Floats, weights: Floats, x: Floats, movable: Booleans) -> Floats:
     """Search for the signs of the minimum; H is positive definite."""
     signs, waiting = np.sign(x), movable.copy()
-    for _ in range(1_000):
+    for _ in range(MAX_CHANGES):
         before = x
         x, stopped = _step(H, b - weights * signs, x, signs)
         moved = bool((x != before).any())
